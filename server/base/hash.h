@@ -1,0 +1,28 @@
+/* Fingerprints of identities: SipHash-2-4 with 128 bits of output (J.-P. Aumasson and D. J.
+ * Bernstein, "SipHash: a fast short-input PRF", 2012; libsodium's crypto_shorthash_siphashx24).
+ * The key is random and secret, so no peer can choose keys that collide. */
+#ifndef BASE_HASH_H
+#define BASE_HASH_H
+
+#include "base/slice.h"
+
+struct hash_key {
+    uint8_t bytes[16];
+};
+
+struct fingerprint {
+    uint64_t lo;
+    uint64_t hi;
+};
+
+/* Fills a key from the system's random source. */
+void hash_random_key(struct hash_key *key);
+
+struct fingerprint hash_bytes(const struct hash_key *key, const void *data, size_t size);
+
+static inline struct fingerprint hash_mix(struct fingerprint a, struct fingerprint b)
+{
+    return (struct fingerprint){.lo = a.lo ^ b.lo, .hi = a.hi ^ b.hi};
+}
+
+#endif

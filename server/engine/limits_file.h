@@ -1,0 +1,42 @@
+/* Reads and checks a limits file (README, "The limits file"). Nothing is used before all is
+ * checked; every error has file:line:column. */
+#ifndef ENGINE_LIMITS_FILE_H
+#define ENGINE_LIMITS_FILE_H
+
+#include "base/buf.h"
+#include "base/metrics.h"
+#include "engine/policy.h"
+
+/* Lines for people, in file order: errors (at most LIMITS_FILE_ERRORS_MAX, then "and 7 more"), or,
+ * where the file was accepted, warnings. Each line ends in \n. */
+struct limits_file_report {
+    struct buf text;
+    uint32_t errors;
+    uint32_t warnings;
+};
+
+void limits_file_report_init(struct limits_file_report *report);
+void limits_file_report_deinit(struct limits_file_report *report);
+
+struct limits_file_options {
+    const struct hash_key *key; /* of the store: for policy_limit.name_id */
+    struct metrics *metrics;    /* where limits get their number; may be NULL */
+    bool shadow_all;
+    int64_t now_ns;             /* for "until in the past" */
+    const char *zone_dir;       /* NULL: /usr/share/zoneinfo */
+};
+
+/* `path` is a file, or a directory whose *.yaml are read in byte order of their names as one.
+ * Places in messages start with `path` (or the file inside it) as given. */
+STATUS_CHECKED enum status limits_file_load(const char *path,
+                                            const struct limits_file_options *options,
+                                            struct policy_set **out,
+                                            struct limits_file_report *report);
+
+/* The same from text; places start with `name`. */
+STATUS_CHECKED enum status limits_file_parse(const char *name, struct slice text,
+                                             const struct limits_file_options *options,
+                                             struct policy_set **out,
+                                             struct limits_file_report *report);
+
+#endif
