@@ -13,11 +13,12 @@ STATUS_CHECKED enum status text_parse_u64(struct slice text, uint64_t *out);
 /* The same with single `_` allowed between digits (the limits file's whole numbers). */
 STATUS_CHECKED enum status text_parse_grouped_u64(struct slice text, uint64_t *out);
 
-/* One or more <whole number><unit>, units falling: w d h m s ms us ns. On STATUS_INVALID *why
- * names what was wrong in a static phrase ("needs a unit, such as 60s", "units must fall"). */
+/* One or more <whole number><unit>, units falling: w d h m s ms us ns. On failure *why says what
+ * was wrong in a static phrase that completes `window "10": `, such as "needs a unit, such as 10s";
+ * STATUS_TOO_LARGE above 2^63 - 1 ns. */
 STATUS_CHECKED enum status text_parse_duration_ns(struct slice text, int64_t *out,
                                                   const char **why);
-/* "6.2s", "0s", "1.5ms"? No: always seconds with up to 9 decimals, no trailing zeros. */
+/* "6.2s", "0s": always seconds, with up to 9 decimals and no trailing zeros. */
 void text_append_seconds(struct buf *out, int64_t ns);
 /* The limits file's own form: "1h30m", "250ms". */
 void text_append_duration(struct buf *out, int64_t ns);
@@ -26,8 +27,8 @@ void text_append_duration(struct buf *out, int64_t ns);
 STATUS_CHECKED enum status text_parse_size(struct slice text, uint64_t *out);
 
 /* RFC 3339 with a zone and up to 9 decimals -> ns since the epoch. STATUS_INVALID otherwise
- * (a date alone, a local time, 30 February, outside 1678 … 2262). Leap second 60 counts as the
- * next second's start. */
+ * (a date alone, a local time, 30 February, outside what 64 bits of ns hold: 1677 … 2262). A leap
+ * second (60, at the end of a UTC day) counts as the next second's start. */
 STATUS_CHECKED enum status text_parse_time_ns(struct slice text, int64_t *out);
 /* "2026-01-01T00:00:00Z", with decimals only when there are any. */
 void text_append_time(struct buf *out, int64_t ns);
