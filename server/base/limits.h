@@ -34,7 +34,7 @@
 
 #define LIMITS_WORKERS_MAX 256
 
-static_assert(LIMITS_FIELD_BYTES_MAX >= sizeof("requests[999].attributes.") + 
+static_assert(LIMITS_FIELD_BYTES_MAX >= sizeof("requests[999].attributes.") +
               LIMITS_ATTRIBUTE_NAME_BYTES_MAX, "a field's name fits");
 
 #endif

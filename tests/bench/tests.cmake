@@ -1,0 +1,16 @@
+# Programs for tests/bench/run; not tests: nothing here is timed by ctest.
+if(NOT SLUICE_FUZZ AND NOT SLUICE_SANITIZE)
+  foreach(name echo load decide)
+    set(source ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
+    if(EXISTS ${source})
+      add_executable(bench_${name} ${source})
+      target_compile_options(bench_${name} PRIVATE -Wall -Wextra -Werror -O2)
+      set_target_properties(bench_${name} PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/bench)
+    endif()
+  endforeach()
+  target_link_libraries(bench_echo PRIVATE PkgConfig::UV)
+  if(TARGET bench_decide)
+    target_link_libraries(bench_decide PRIVATE sluice_engine)
+  endif()
+endif()
