@@ -13,6 +13,8 @@
 #define LIMITS_LIMIT_NAME_BYTES_MAX 64
 #define LIMITS_ROUTE_LIMITS_MAX 16            /* limits a route */
 #define LIMITS_BATCH_MAX 1000                 /* requests a batch */
+#define LIMITS_COUNT_BY_MAX (LIMITS_ATTRIBUTES_MAX + 2)   /* parts of an identity: key and route too */
+#define LIMITS_PLANNED_MAX 64                 /* requests of the most limits prepared at once */
 #define LIMITS_COST_MAX ((uint64_t)INT64_MAX)
 #define LIMITS_QUOTA_MAX UINT64_C(999999999999999)   /* L and B; an HTTP structured-field integer */
 #define LIMITS_LOG_QUOTA_MAX UINT64_C(1000000)       /* L of a sliding log */
@@ -31,6 +33,8 @@
 #define LIMITS_FILE_DEPTH_MAX 16
 #define LIMITS_FILE_ALIAS_NODES_MAX 100000
 #define LIMITS_FILE_ERRORS_MAX 20
+
+#define LIMITS_TRAFFIC_LINE_BYTES_MAX LIMITS_FILE_BYTES_MAX   /* a line may carry limits */
 
 #define LIMITS_WORKERS_MAX 256
 

@@ -17,18 +17,20 @@
 #include "engine/policy.h"
 
 struct engine;
+struct engine_set; /* a policy set and what the engine keeps beside it */
 struct engine_worker;
 
 struct engine_config {
     struct store *store;            /* borrowed */
     struct metrics *metrics;        /* borrowed */
-    struct policy_set *set;         /* taken over */
+    struct policy_set *set;         /* taken over, unless engine_create fails */
 };
 
-struct engine *engine_create(const struct engine_config *config);
+struct engine *engine_create(const struct engine_config *config); /* NULL: no memory */
+/* After all its workers. Destroys the set in force and those still waiting to be freed. */
 void engine_destroy(struct engine **engine);
 
-/* `metrics` is the worker's own block. */
+/* `metrics` is the worker's own block. NULL: no memory, or LIMITS_WORKERS_MAX workers are there. */
 struct engine_worker *engine_worker_create(struct engine *engine, struct metrics_worker *metrics);
 void engine_worker_destroy(struct engine_worker **worker);
 
@@ -41,10 +43,12 @@ void engine_leave(struct engine_worker *worker);
 /* A request that was checked, matched and hashed. Holds until the next engine_enter. */
 struct engine_plan {
     const struct request *request;
+    const struct engine_set *set;     /* what it was prepared against */
     const struct policy_route *route; /* NULL: none matched */
     uint64_t cost;
-    uint32_t first; /* its rows in the worker's scratch */
-    uint32_t count;
+    uint32_t first;      /* its rows, and its items for the store, in the worker's scratch */
+    uint32_t count;      /* rows: one a limit of the route */
+    uint32_t item_count; /* rows that need the store */
     enum request_code code;
 };
 

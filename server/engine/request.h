@@ -49,6 +49,10 @@ struct request_error {
 void request_error_set(struct request_error *error, enum request_code code, const char *field,
                        const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+/* The field of one attribute, "attributes.<name>", written into `field`; plain "attributes" where
+ * the name cannot stand in one (empty, too long, not UTF-8, with a NUL). */
+const char *request_attribute_field(struct slice name, char field[LIMITS_FIELD_BYTES_MAX]);
+
 /* Checks what needs no limits file: lengths, UTF-8, cost, attribute names. Of several faults the
  * first in the order key, route, cost, attributes.<name>, attributes. False: *error is filled. */
 bool request_check(const struct request *request, struct request_error *error);
