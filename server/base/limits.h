@@ -16,7 +16,7 @@
 #define LIMITS_COUNT_BY_MAX (LIMITS_ATTRIBUTES_MAX + 2)   /* parts of an identity: key and route too */
 #define LIMITS_PLANNED_MAX 64                 /* requests of the most limits prepared at once */
 #define LIMITS_COST_MAX ((uint64_t)INT64_MAX)
-#define LIMITS_QUOTA_MAX UINT64_C(999999999999999)   /* L and B; an HTTP structured-field integer */
+#define LIMITS_QUOTA_MAX UINT64_C(999999999999999)   /* L, B: what a structured field can say */
 #define LIMITS_LOG_QUOTA_MAX UINT64_C(1000000)       /* L of a sliding log */
 #define LIMITS_WINDOW_NS_MIN INT64_C(1000000)        /* 1 ms */
 #define LIMITS_WINDOW_NS_MAX (INT64_C(3653) * 86400 * 1000000000)   /* 10 years */
@@ -37,6 +37,7 @@
 #define LIMITS_TRAFFIC_LINE_BYTES_MAX LIMITS_FILE_BYTES_MAX   /* a line may carry limits */
 
 #define LIMITS_WORKERS_MAX 256
+#define LIMITS_METRIC_LIMITS_MAX (1u << 18)   /* limit names counted apart, over all reloads */
 
 static_assert(LIMITS_FIELD_BYTES_MAX >= sizeof("requests[999].attributes.") +
               LIMITS_ATTRIBUTE_NAME_BYTES_MAX, "a field's name fits");
