@@ -13,7 +13,7 @@
 #define LIMITS_LIMIT_NAME_BYTES_MAX 64
 #define LIMITS_ROUTE_LIMITS_MAX 16            /* limits a route */
 #define LIMITS_BATCH_MAX 1000                 /* requests a batch */
-#define LIMITS_COUNT_BY_MAX (LIMITS_ATTRIBUTES_MAX + 2)   /* parts of an identity: key and route too */
+#define LIMITS_COUNT_BY_MAX (LIMITS_ATTRIBUTES_MAX + 2)   /* an identity: key and route too */
 #define LIMITS_PLANNED_MAX 64                 /* requests of the most limits prepared at once */
 #define LIMITS_COST_MAX ((uint64_t)INT64_MAX)
 #define LIMITS_QUOTA_MAX UINT64_C(999999999999999)   /* L, B: what a structured field can say */

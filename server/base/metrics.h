@@ -1,7 +1,7 @@
 /* The counts behind `sluice stats`. Each worker writes its own block (plain additions, readable by
  * others without tearing); readers add the blocks up. Nothing of a peer becomes a label.
  *
- * Names and labels are fixed (README, "Metrics"); the table of them is in metrics.c. */
+ * Names and labels are fixed (README, "Metrics"); the table of them is in metrics_text.c. */
 #ifndef BASE_METRICS_H
 #define BASE_METRICS_H
 
@@ -43,6 +43,8 @@ enum metrics_kind {
 };
 
 #define METRICS_NO_LIMIT 0u /* the limit `` */
+#define METRICS_CODES 17    /* google.rpc.Code, 0 to 16 */
+#define METRICS_DURATION_BUCKETS 20
 
 struct metrics *metrics_create(uint32_t workers); /* NULL: no memory */
 void metrics_destroy(struct metrics **metrics);
@@ -81,5 +83,24 @@ uint64_t metrics_read_request_errors(const struct metrics *metrics, enum metrics
 uint64_t metrics_read_connections(const struct metrics *metrics, enum metrics_protocol protocol);
 uint64_t metrics_read_reloads(const struct metrics *metrics, bool ok);
 uint64_t metrics_read_duration_count(const struct metrics *metrics, enum metrics_protocol protocol);
+
+/* Limits have the numbers 0 (``) to metrics_limit_count - 1; a number's name never changes. */
+uint32_t metrics_limit_count(const struct metrics *metrics);
+struct slice metrics_limit_name(const struct metrics *metrics, uint32_t limit);
+uint64_t metrics_read_counters_evicted(const struct metrics *metrics, uint32_t limit);
+uint64_t metrics_read_counters_refused(const struct metrics *metrics, uint32_t limit);
+uint64_t metrics_read_connections_opened(const struct metrics *metrics,
+                                         enum metrics_protocol protocol);
+uint64_t metrics_read_connections_refused(const struct metrics *metrics,
+                                          enum metrics_protocol protocol);
+/* When the latest reload of that outcome was; 0: never. */
+int64_t metrics_read_reload_ns(const struct metrics *metrics, bool ok);
+/* Decisions of one bucket alone (not those below it). */
+uint64_t metrics_read_duration_bucket(const struct metrics *metrics,
+                                      enum metrics_protocol protocol, uint32_t bucket);
+uint64_t metrics_read_duration_sum_ns(const struct metrics *metrics,
+                                      enum metrics_protocol protocol);
+/* The longest duration a bucket counts; INT64_MAX for the last. */
+int64_t metrics_duration_bound_ns(uint32_t bucket);
 
 #endif
