@@ -9,6 +9,7 @@
 #ifndef LIMITER_CALENDAR_H
 #define LIMITER_CALENDAR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum calendar_unit { CALENDAR_DAY, CALENDAR_WEEK, CALENDAR_MONTH, CALENDAR_YEAR };
@@ -34,5 +35,8 @@ struct calendar {
 /* The window that contains now_ns: *start_ns <= now_ns < *end_ns. Held at the ends of int64. */
 void calendar_window(const struct calendar *calendar, int64_t now_ns, int64_t *start_ns,
                      int64_t *end_ns);
+
+/* Do both cut time into the same windows? (Two spellings of one zone do.) */
+bool calendar_equal(const struct calendar *a, const struct calendar *b);
 
 #endif
