@@ -26,6 +26,10 @@
 #define LIMITS_CLIENT_LENGTH_BYTES_MAX 3      /* varint bytes of a ClientFrame's length */
 #define LIMITS_SERVER_LENGTH_BYTES_MAX 4
 
+#define LIMITS_VARINT_BYTES_MAX 10
+/* What unpacking one frame may take: a hostile one of the largest size asks for about 14 MiB. */
+#define LIMITS_UNPACK_BYTES_MAX (16u * 1024 * 1024)
+
 #define LIMITS_FIELD_BYTES_MAX 96             /* "requests[999].attributes.<64>" */
 #define LIMITS_MESSAGE_BYTES_MAX 256          /* one error sentence */
 
