@@ -41,6 +41,7 @@ enum wire_result {
 struct wire_protocol {
     const char *name; /* "native" */
     enum metrics_protocol metrics;
+    size_t input_bytes_max; /* at most this many bytes of one unfinished request are kept */
 
     /* A session, or NULL without memory. May greet (append to out). */
     void *(*open)(struct wire_worker *worker, const struct wire_peer *peer, struct buf *out);
@@ -64,9 +65,9 @@ struct wire_protocol {
     bool (*shutdown)(void *session, struct buf *out);
 
     void (*close)(void **session);
-};
 
-/* At most this many bytes of one unfinished request are kept. */
-size_t wire_input_max(const struct wire_protocol *protocol);
+    /* A connection that there is no room for: what it is told before it is closed. No session. */
+    void (*refuse)(struct buf *out);
+};
 
 #endif

@@ -1,0 +1,30 @@
+/* What a worker's adapters need for one read, lent through wire_worker.scratch: room for the
+ * requests decoded and prepared ahead of deciding, and for one decision. One a worker, so that a
+ * connection costs none of it. */
+#ifndef WIRE_WIRE_SCRATCH_H
+#define WIRE_WIRE_SCRATCH_H
+
+#include "wire/wire.h"
+
+/* Requests prepared (hashed, their counters fetched into the cache) before the first is decided:
+ * enough that memory is waited for once, few enough that all of them stay in the first cache. */
+#define WIRE_SCRATCH_AHEAD 32u
+
+/* A request on its way through one read. */
+struct wire_scratch_entry {
+    uint64_t id; /* the frame's */
+    bool failed; /* error, not plan, is valid */
+    struct engine_plan plan;
+    struct request request;
+    struct request_error error;
+};
+
+struct wire_scratch {
+    struct wire_scratch_entry entries[WIRE_SCRATCH_AHEAD];
+    struct decision decision;
+};
+
+struct wire_scratch *wire_scratch_create(void); /* NULL: no memory */
+void wire_scratch_destroy(struct wire_scratch **scratch);
+
+#endif
