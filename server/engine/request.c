@@ -28,27 +28,35 @@ const char *request_attribute_field(struct slice name, char field[LIMITS_FIELD_B
     return field;
 }
 
-/* One of the three kinds of text; `empty` says whether it may be. */
-static bool check_text(struct slice text, bool may_be_empty, bool utf8, const char *field,
+/* `what` names the text in the sentence, `field` in the error: an attribute's name comes from the
+ * peer and stays out of sentences. */
+static bool check_text(struct slice text, bool utf8, const char *what, const char *field,
                        struct request_error *error)
 {
-    if (text.size == 0 && !may_be_empty) {
+    if (text.size > LIMITS_KEY_BYTES_MAX) {
+        request_error_set(error, REQUEST_INVALID_ARGUMENT, field,
+                          "%s has %zu bytes; at most %d are taken", what, text.size,
+                          LIMITS_KEY_BYTES_MAX);
+        return false;
+    }
+    if (utf8 && !utf8_is_valid(text)) {
+        request_error_set(error, REQUEST_INVALID_ARGUMENT, field, "%s is not valid UTF-8", what);
+        return false;
+    }
+    return true;
+}
+
+/* The key or the route. An empty one is no identity: it must not become one that all share. */
+static bool check_required(struct slice text, bool utf8, const char *field,
+                           struct request_error *error)
+{
+    if (text.size == 0) {
         request_error_set(error, REQUEST_INVALID_ARGUMENT, field,
                           "%s is missing or empty; 1 to %d bytes were expected", field,
                           LIMITS_KEY_BYTES_MAX);
         return false;
     }
-    if (text.size > LIMITS_KEY_BYTES_MAX) {
-        request_error_set(error, REQUEST_INVALID_ARGUMENT, field,
-                          "%s has %zu bytes; at most %d are taken", field, text.size,
-                          LIMITS_KEY_BYTES_MAX);
-        return false;
-    }
-    if (utf8 && !utf8_is_valid(text)) {
-        request_error_set(error, REQUEST_INVALID_ARGUMENT, field, "%s is not valid UTF-8", field);
-        return false;
-    }
-    return true;
+    return check_text(text, utf8, field, field, error);
 }
 
 static bool check_cost(const struct request *request, struct request_error *error)
@@ -100,7 +108,7 @@ static bool check_attributes(const struct request *request, struct request_error
             fault = fault == NULL ? this_fault : fault;
             continue;
         }
-        if (!check_text(request->attributes[i].value, true, request->utf8,
+        if (!check_text(request->attributes[i].value, request->utf8, "the attribute's value",
                         request_attribute_field(request->attributes[i].name, field), error)) {
             return false;
         }
@@ -120,8 +128,8 @@ static bool check_attributes(const struct request *request, struct request_error
 
 bool request_check(const struct request *request, struct request_error *error)
 {
-    return check_text(request->key, false, request->utf8, "key", error) &&
-           check_text(request->route, false, request->utf8, "route", error) &&
+    return check_required(request->key, request->utf8, "key", error) &&
+           check_required(request->route, request->utf8, "route", error) &&
            check_cost(request, error) &&
            (request->attribute_count == 0 || check_attributes(request, error));
 }
