@@ -19,7 +19,7 @@
 static struct {
     enum log_level level;
     bool json;
-} log_settings = {.level = LOG_LEVEL_INFO};
+} log_config = {.level = LOG_LEVEL_INFO};
 
 static const char *const level_names[] = {
     [LOG_LEVEL_ERROR] = "error",
@@ -30,8 +30,8 @@ static const char *const level_names[] = {
 
 void log_setup(enum log_level level, bool json)
 {
-    log_settings.level = level;
-    log_settings.json = json;
+    log_config.level = level;
+    log_config.json = json;
 }
 
 bool log_parse_level(const char *text, enum log_level *out)
@@ -98,7 +98,7 @@ static void append_json_value(struct buf *line, struct slice value)
 static bool append_field(struct buf *line, const char *key, struct slice value)
 {
     size_t before = line->size;
-    if (log_settings.json) {
+    if (log_config.json) {
         buf_printf(line, ",\"%s\":", key);
         append_json_value(line, value);
     } else {
@@ -131,7 +131,7 @@ static void write_line(const uint8_t *data, size_t size)
 void log_event(enum log_level level, const char *event, const struct log_field *fields,
                uint32_t count)
 {
-    if (level > log_settings.level) {
+    if (level > log_config.level) {
         return;
     }
     int saved_errno = errno;
@@ -140,9 +140,9 @@ void log_event(enum log_level level, const char *event, const struct log_field *
     struct buf line = {
         .data = bytes, .capacity = sizeof(bytes), .max_bytes = sizeof(bytes) - LINE_END_BYTES};
 
-    buf_append_text(&line, log_settings.json ? "{\"time\":\"" : "time=");
+    buf_append_text(&line, log_config.json ? "{\"time\":\"" : "time=");
     append_now(&line);
-    buf_append_text(&line, log_settings.json ? "\"" : "");
+    buf_append_text(&line, log_config.json ? "\"" : "");
     (void)append_field(&line, "level", slice_text(level_names[level]));
     bool whole = append_field(&line, "event", slice_text(event));
     for (uint32_t i = 0; i < count; i++) {
@@ -151,9 +151,9 @@ void log_event(enum log_level level, const char *event, const struct log_field *
 
     line.max_bytes = sizeof(bytes);
     if (!whole) {
-        buf_append_text(&line, log_settings.json ? ",\"truncated\":true" : " truncated=true");
+        buf_append_text(&line, log_config.json ? ",\"truncated\":true" : " truncated=true");
     }
-    buf_append_text(&line, log_settings.json ? "}\n" : "\n");
+    buf_append_text(&line, log_config.json ? "}\n" : "\n");
     write_line(line.data, line.size);
     errno = saved_errno;
 }

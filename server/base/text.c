@@ -8,8 +8,8 @@
 #include <time.h>
 
 /* Words longer than this are nobody's misspelling. */
-#define TEXT_NEAREST_BYTES_MAX 64
-#define TEXT_NEAREST_DISTANCE_MAX 2
+#define NEAREST_WORD_BYTES 64
+#define NEAREST_DISTANCE 2
 #define NS_PER_S ((uint64_t)CLOCK_NS_PER_S)
 
 struct unit {
@@ -40,7 +40,7 @@ static bool is_letter(uint8_t byte)
     return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z';
 }
 
-/* A wrong character after the digits has to win over their being too many: "99…9x" is no number. */
+/* A wrong character after the digits has to win over their being too many: "9999x" is no number. */
 static enum status parse_digits(struct slice text, bool grouped, uint64_t *out)
 {
     uint64_t value = 0;
@@ -458,10 +458,10 @@ void text_append_escaped(struct buf *out, struct slice text, size_t max_bytes)
     }
 }
 
-/* Levenshtein's distance by one row of the table; both words at most TEXT_NEAREST_BYTES_MAX. */
+/* Levenshtein's distance by one row of the table; both words at most NEAREST_WORD_BYTES. */
 static size_t edit_distance(struct slice a, struct slice b)
 {
-    size_t row[TEXT_NEAREST_BYTES_MAX + 1];
+    size_t row[NEAREST_WORD_BYTES + 1];
     for (size_t j = 0; j <= b.size; j++) {
         row[j] = j;
     }
@@ -481,13 +481,13 @@ static size_t edit_distance(struct slice a, struct slice b)
 const char *text_nearest(struct slice text, const char *const *words)
 {
     const char *nearest = NULL;
-    size_t least = TEXT_NEAREST_DISTANCE_MAX + 1;
-    if (text.size > TEXT_NEAREST_BYTES_MAX) {
+    size_t least = NEAREST_DISTANCE + 1;
+    if (text.size > NEAREST_WORD_BYTES) {
         return NULL;
     }
     for (; *words != NULL; words++) {
         struct slice word = slice_text(*words);
-        if (word.size > TEXT_NEAREST_BYTES_MAX) {
+        if (word.size > NEAREST_WORD_BYTES) {
             continue;
         }
         size_t distance = edit_distance(text, word);
