@@ -66,7 +66,8 @@ void options_bash_completion(const struct options_command *const *commands, uint
     buf_printf(out, "# bash completion for %s\n", program);
     append_function_name(program, out);
     buf_append_text(out, "()\n{\n"
-                         "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+                         "    local cur=${COMP_WORDS[COMP_CWORD]}\n"
+                         "    local prev=${COMP_WORDS[COMP_CWORD-1]}\n"
                          "    local command= options= i\n"
                          "    COMPREPLY=()\n"
                          "    # \"--name=value\" arrives as three words.\n"
