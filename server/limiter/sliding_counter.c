@@ -77,7 +77,7 @@ static int64_t reset_after_ns(const struct limiter_policy *policy, struct stand 
 }
 
 /* How far into a window its previous count must have faded for `room` units to hold what is left
- * of it: the least e with count x (W - e) <= room x W. W: not within that window. */
+ * of it: the least e with count x (W - e) <= room x W; W, which is the next window, at the latest. */
 static uint64_t fades_at(uint64_t count, uint64_t room, uint64_t window)
 {
     if (count <= room) {
@@ -95,9 +95,7 @@ static uint64_t fits_after(const struct limiter_policy *asked, struct stand stan
     uint64_t ahead = window - stand.into;
     if (stand.current <= room) {
         uint64_t into = fades_at(stand.previous, room - stand.current, window);
-        if (into < window) {
-            return into > stand.into ? into - stand.into : 0;
-        }
+        return into > stand.into ? into - stand.into : 0;
     }
     return ahead + fades_at(stand.current, room, window);
 }
