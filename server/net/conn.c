@@ -1,0 +1,516 @@
+#include "net/conn.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define CONN_READ_BYTES (64u * 1024)
+/* Left-overs up to this size are copied in front of the next read; longer ones (a large frame in
+ * many pieces) are kept and read behind. */
+#define CONN_JOIN_BYTES (4u * 1024)
+/* What an idle connection may keep of its own buffers. */
+#define CONN_KEEP_BYTES (4u * 1024)
+#define CONN_OUTPUT_KEEP_BYTES (1024u * 1024)
+/* How long a closing connection still swallows what its peer sends: closing over unread bytes
+ * would reset the connection, and the peer might lose the error it is to read. */
+#define CONN_LINGER_NS CLOCK_NS_PER_S
+#define CONN_GOODBYE_NS (CLOCK_NS_PER_S / 5) /* the same when the server goes */
+
+enum conn_state {
+    CONN_OPEN,   /* requests are read and answered */
+    CONN_ENDING, /* what is written goes out, then no more */
+    CONN_LINGER, /* our side is shut; the peer's last bytes are swallowed */
+    CONN_CLOSED
+};
+
+struct conn {
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    } io;
+    struct conn_home *home;
+    struct conn *next;
+    struct conn *previous;
+    const struct wire_protocol *protocol;
+    void *session;
+    enum conn_state state;
+    bool writing;        /* the socket was full: `output` is on its way, nothing is read */
+    bool own_input;      /* this read goes into `input`, not into the shared buffer */
+    struct buf input;    /* read and not consumed */
+    struct buf output;   /* written and not taken by the socket */
+    int64_t last_ns;     /* the latest byte either way */
+    int64_t waiting_ns;  /* the unfinished request began; 0: there is none */
+    int64_t lingering_ns;
+    uv_write_t write;
+    uv_shutdown_t shutdown;
+};
+
+static void conn_feed(struct conn *conn, struct slice in, int64_t now_ns);
+static void conn_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *unused);
+
+static void conn_free(struct conn *conn)
+{
+    buf_deinit(&conn->input);
+    buf_deinit(&conn->output);
+    free(conn);
+}
+
+static void conn_unlink(struct conn *conn)
+{
+    struct conn_home *home = conn->home;
+    if (conn->previous == NULL) {
+        home->first = conn->next;
+    } else {
+        conn->previous->next = conn->next;
+    }
+    if (conn->next != NULL) {
+        conn->next->previous = conn->previous;
+    }
+    home->count--;
+}
+
+static void conn_closed(uv_handle_t *handle)
+{
+    struct conn *conn = handle->data;
+    struct conn_home *home = conn->home;
+    conn_unlink(conn);
+    metrics_connection_closed(home->wire->metrics, conn->protocol->metrics);
+    conn_free(conn);
+    home->on_closed(home->data);
+}
+
+static void conn_close(struct conn *conn)
+{
+    if (conn->state == CONN_CLOSED) {
+        return;
+    }
+    conn->state = CONN_CLOSED;
+    if (conn->session != NULL) {
+        conn->protocol->close(&conn->session);
+    }
+    uv_close(&conn->io.handle, conn_closed);
+}
+
+static void conn_check(struct conn *conn, int64_t now_ns);
+
+/* Looks at every deadline; goes to sleep when there is none. */
+static void conn_tick(uv_timer_t *timer)
+{
+    struct conn_home *home = timer->data;
+    int64_t now_ns = clock_now_ns();
+    bool needed = false;
+    for (struct conn *conn = home->first, *next; conn != NULL; conn = next) {
+        next = conn->next;
+        conn_check(conn, now_ns);
+        needed = needed || conn->waiting_ns != 0 || conn->state == CONN_LINGER ||
+                 home->timeouts.idle_ns > 0;
+    }
+    if (!needed) {
+        home->ticking = false;
+        (void)uv_timer_stop(timer);
+    }
+}
+
+static inline void conn_need_tick(struct conn_home *home)
+{
+    if (!home->ticking) {
+        home->ticking = true;
+        (void)uv_timer_start(&home->tick, conn_tick, home->tick_ms, home->tick_ms);
+    }
+}
+
+static void conn_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
+{
+    struct conn *conn = handle->data;
+    struct conn_home *home = conn->home;
+    size_t left = conn->state == CONN_LINGER ? 0 : conn->input.size;
+    (void)suggested;
+    conn->own_input = left > CONN_JOIN_BYTES;
+    if (conn->own_input) {
+        uint8_t *room = buf_reserve(&conn->input, CONN_READ_BYTES);
+        *out = uv_buf_init((char *)room, room == NULL ? 0 : CONN_READ_BYTES);
+        return;
+    }
+    if (left > 0) {
+        memcpy(home->input, conn->input.data + conn->input.start, left);
+    }
+    *out = uv_buf_init((char *)home->input + left, CONN_READ_BYTES);
+}
+
+static void conn_shut(uv_shutdown_t *request, int status)
+{
+    (void)request;
+    (void)status;
+}
+
+/* False: it cannot be read any more. */
+static bool conn_start_reading(struct conn *conn)
+{
+    int result = uv_read_start(&conn->io.stream, conn_alloc, conn_read);
+    return result == 0 || result == UV_EALREADY;
+}
+
+/* Everything is written: shuts our side and swallows what still comes. */
+static void conn_linger(struct conn *conn)
+{
+    conn->state = CONN_LINGER;
+    conn->waiting_ns = 0;
+    conn->lingering_ns = clock_now_ns();
+    buf_clear(&conn->input);
+    buf_trim(&conn->input, 0);
+    if (uv_shutdown(&conn->shutdown, &conn->io.stream, conn_shut) != 0 ||
+        !conn_start_reading(conn)) {
+        conn_close(conn);
+        return;
+    }
+    conn_need_tick(conn->home);
+}
+
+/* Nothing is being written: goes on with what the state asks for. */
+static void conn_proceed(struct conn *conn)
+{
+    if (conn->state == CONN_ENDING) {
+        conn_linger(conn);
+    } else if (conn->state == CONN_OPEN && !conn_start_reading(conn)) {
+        conn_close(conn);
+    }
+}
+
+static void conn_say_goodbye(struct conn *conn);
+
+static void conn_written(uv_write_t *request, int status)
+{
+    struct conn *conn = request->data;
+    conn->writing = false;
+    if (conn->state == CONN_CLOSED) {
+        return;
+    }
+    if (status < 0) {
+        conn_close(conn);
+        return;
+    }
+    buf_clear(&conn->output);
+    buf_trim(&conn->output, 0);
+    conn->last_ns = clock_now_ns();
+    if (conn->state == CONN_OPEN && conn->input.size > 0) {
+        conn_feed(conn, buf_slice(&conn->input), conn->last_ns);
+    }
+    if (conn->writing || conn->state == CONN_CLOSED || conn->state == CONN_LINGER) {
+        return;
+    }
+    if (conn->home->stopping && conn->state == CONN_OPEN) {
+        conn_say_goodbye(conn);
+        return;
+    }
+    conn_proceed(conn);
+}
+
+/* The socket did not take all of it: the rest follows when it can, and nothing is read until
+ * then. */
+static void conn_queue(struct conn *conn, struct slice rest)
+{
+    buf_append_slice(&conn->output, rest);
+    if (conn->output.failed) {
+        conn_close(conn);
+        return;
+    }
+    uv_buf_t bytes = uv_buf_init((char *)conn->output.data + conn->output.start,
+                                 (unsigned)conn->output.size);
+    conn->write.data = conn;
+    if (uv_write(&conn->write, &conn->io.stream, &bytes, 1, conn_written) != 0) {
+        conn_close(conn);
+        return;
+    }
+    conn->writing = true;
+    (void)uv_read_stop(&conn->io.stream);
+}
+
+/* Hands the shared output to the socket. */
+static void conn_send(struct conn *conn)
+{
+    struct buf *out = &conn->home->output;
+    struct slice bytes = buf_slice(out);
+    if (bytes.size == 0) {
+        return;
+    }
+    uv_buf_t whole = uv_buf_init((char *)out->data + out->start, (unsigned)bytes.size);
+    int done = uv_try_write(&conn->io.stream, &whole, 1);
+    size_t taken = done > 0 ? (size_t)done : 0;
+    if (done < 0 && done != UV_EAGAIN) {
+        conn_close(conn);
+    } else if (taken < bytes.size) {
+        conn_queue(conn, slice_make(bytes.data + taken, bytes.size - taken));
+    }
+    buf_clear(out);
+    buf_trim(out, CONN_OUTPUT_KEEP_BYTES);
+}
+
+/* Keeps what was not consumed. */
+static void conn_keep(struct conn *conn, struct slice in, size_t used)
+{
+    bool kept = conn->input.size > 0;
+    if (kept && in.data == conn->input.data + conn->input.start) {
+        buf_consume(&conn->input, used);
+    } else if (kept || used < in.size) {
+        buf_clear(&conn->input);
+        buf_append(&conn->input, in.data + used, in.size - used);
+    } else {
+        return;
+    }
+    if (conn->input.failed) {
+        conn_close(conn);
+        return;
+    }
+    buf_trim(&conn->input, CONN_KEEP_BYTES);
+}
+
+/* When the request that is unfinished after this feed began. */
+static void conn_note_waiting(struct conn *conn, size_t used, size_t left, int64_t now_ns)
+{
+    if (left == 0 || conn->writing || !conn->protocol->is_waiting(conn->session, left)) {
+        conn->waiting_ns = 0;
+        return;
+    }
+    if (used > 0 || conn->waiting_ns == 0) {
+        conn->waiting_ns = now_ns;
+    }
+    if (conn->home->timeouts.request_ns > 0) {
+        conn_need_tick(conn->home);
+    }
+}
+
+/* Feeds the adapter and sends its answers; with a socket that takes them, until the input is used
+ * up. */
+static void conn_feed(struct conn *conn, struct slice in, int64_t now_ns)
+{
+    struct conn_home *home = conn->home;
+    const struct wire_protocol *protocol = conn->protocol;
+    enum wire_result result;
+    size_t used = 0;
+    uint64_t answered = 0;
+    do {
+        size_t consumed = 0;
+        struct slice rest = slice_make(in.data + used, in.size - used);
+        result = protocol->feed(conn->session, home->wire, rest, &consumed, now_ns,
+                                &home->output, &answered);
+        used += consumed;
+        conn_send(conn);
+    } while (result == WIRE_FULL && !conn->writing && conn->state == CONN_OPEN);
+    if (answered > 0) {
+        metrics_duration(home->wire->metrics, protocol->metrics, clock_now_ns() - now_ns,
+                         answered);
+    }
+    if (conn->state != CONN_OPEN) {
+        return;
+    }
+    if (result == WIRE_CLOSE) {
+        conn->state = CONN_ENDING;
+        conn->waiting_ns = 0;
+        if (!conn->writing) {
+            conn_linger(conn);
+        }
+        return;
+    }
+    conn_keep(conn, in, used);
+    if (conn->state == CONN_OPEN) {
+        conn_note_waiting(conn, used, in.size - used, now_ns);
+    }
+}
+
+static void conn_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *unused)
+{
+    struct conn *conn = stream->data;
+    (void)unused;
+    if (size < 0) {
+        conn_close(conn);
+        return;
+    }
+    if (size == 0 || conn->state != CONN_OPEN) {
+        return;
+    }
+    int64_t now_ns = clock_now_ns();
+    conn->last_ns = now_ns;
+    if (conn->own_input) {
+        buf_commit(&conn->input, (size_t)size);
+        conn_feed(conn, buf_slice(&conn->input), now_ns);
+    } else {
+        conn_feed(conn, slice_make(conn->home->input, conn->input.size + (size_t)size), now_ns);
+    }
+}
+
+/* Sends what the adapter appended to the shared output and ends the connection. */
+static void conn_end(struct conn *conn)
+{
+    conn_send(conn);
+    if (conn->state != CONN_OPEN) {
+        return;
+    }
+    conn->state = CONN_ENDING;
+    conn->waiting_ns = 0;
+    if (!conn->writing) {
+        conn_linger(conn);
+    }
+}
+
+static void conn_say_goodbye(struct conn *conn)
+{
+    if (conn->protocol->shutdown(conn->session, &conn->home->output)) {
+        conn_end(conn);
+        return;
+    }
+    conn_send(conn);
+    if (conn->state == CONN_OPEN && !conn->writing) {
+        conn_proceed(conn);
+    }
+}
+
+/* Has one of the connection's deadlines passed? */
+static void conn_check(struct conn *conn, int64_t now_ns)
+{
+    const struct conn_timeouts *timeouts = &conn->home->timeouts;
+    if (conn->state == CONN_LINGER) {
+        int64_t most_ns = conn->home->stopping ? CONN_GOODBYE_NS : CONN_LINGER_NS;
+        if (now_ns - conn->lingering_ns >= most_ns) {
+            conn_close(conn);
+        }
+        return;
+    }
+    if (conn->state == CONN_OPEN && timeouts->request_ns > 0 && conn->waiting_ns != 0 &&
+        now_ns - conn->waiting_ns >= timeouts->request_ns) {
+        conn->protocol->timed_out(conn->session, conn->home->wire, &conn->home->output);
+        conn_end(conn);
+        return;
+    }
+    if (timeouts->idle_ns > 0 && now_ns - conn->last_ns >= timeouts->idle_ns) {
+        conn_close(conn);
+    }
+}
+
+static uint64_t conn_tick_ms(const struct conn_timeouts *timeouts)
+{
+    int64_t shortest_ns = CONN_LINGER_NS;
+    if (timeouts->request_ns > 0 && timeouts->request_ns < shortest_ns) {
+        shortest_ns = timeouts->request_ns;
+    }
+    if (timeouts->idle_ns > 0 && timeouts->idle_ns < shortest_ns) {
+        shortest_ns = timeouts->idle_ns;
+    }
+    int64_t ms = shortest_ns / 4 / CLOCK_NS_PER_MS;
+    return ms < 1 ? 1 : (uint64_t)ms;
+}
+
+enum status conn_home_init(struct conn_home *home)
+{
+    home->first = NULL;
+    home->count = 0;
+    home->ticking = false;
+    home->stopping = false;
+    home->tick_ms = conn_tick_ms(&home->timeouts);
+    home->input = malloc(CONN_JOIN_BYTES + CONN_READ_BYTES);
+    if (home->input == NULL) {
+        return STATUS_NO_MEMORY;
+    }
+    buf_init(&home->output, WIRE_OUT_HIGH_BYTES + LIMITS_SERVER_FRAME_BYTES_MAX);
+    (void)uv_timer_init(home->loop, &home->tick);
+    home->tick.data = home;
+    return STATUS_OK;
+}
+
+void conn_home_deinit(struct conn_home *home)
+{
+    uv_close((uv_handle_t *)&home->tick, NULL);
+    buf_deinit(&home->output);
+    free(home->input);
+    home->input = NULL;
+}
+
+/* Makes the handle. False: the socket is closed, and the connection is freed or will be. */
+static bool conn_attach(struct conn *conn, const struct conn_socket *socket)
+{
+    uv_loop_t *loop = conn->home->loop;
+    int failed = socket->is_unix ? uv_pipe_init(loop, &conn->io.pipe, 0)
+                                 : uv_tcp_init(loop, &conn->io.tcp);
+    if (failed != 0) {
+        close(socket->fd);
+        conn_free(conn);
+        return false;
+    }
+    return true;
+}
+
+static void conn_link(struct conn *conn)
+{
+    struct conn_home *home = conn->home;
+    conn->next = home->first;
+    conn->previous = NULL;
+    if (home->first != NULL) {
+        home->first->previous = conn;
+    }
+    home->first = conn;
+    home->count++;
+    metrics_connection_opened(home->wire->metrics, conn->protocol->metrics);
+}
+
+enum status conn_open(struct conn_home *home, const struct conn_socket *socket)
+{
+    struct conn *conn = calloc(1, sizeof(*conn));
+    if (conn == NULL) {
+        close(socket->fd);
+        return STATUS_NO_MEMORY;
+    }
+    conn->home = home;
+    conn->protocol = socket->protocol;
+    conn->last_ns = clock_now_ns();
+    buf_init(&conn->input, socket->protocol->input_bytes_max + 2 * CONN_READ_BYTES);
+    buf_init(&conn->output, home->output.max_bytes);
+    if (!conn_attach(conn, socket)) {
+        return STATUS_NO_MEMORY;
+    }
+    conn->io.handle.data = conn;
+    conn_link(conn);
+    int failed = socket->is_unix ? uv_pipe_open(&conn->io.pipe, socket->fd)
+                                 : uv_tcp_open(&conn->io.tcp, socket->fd);
+    if (failed != 0) {
+        close(socket->fd);
+        conn_close(conn);
+        return STATUS_OK;
+    }
+    if (!socket->is_unix) {
+        (void)uv_tcp_nodelay(&conn->io.tcp, 1);
+    }
+    conn->session = socket->protocol->open(home->wire, &socket->peer, &home->output);
+    if (conn->session == NULL) {
+        conn_close(conn);
+        return STATUS_OK;
+    }
+    if (home->timeouts.idle_ns > 0) {
+        conn_need_tick(home);
+    }
+    conn_send(conn);
+    if (!conn->writing) {
+        conn_proceed(conn);
+    }
+    return STATUS_OK;
+}
+
+void conn_home_stop(struct conn_home *home)
+{
+    home->stopping = true;
+    for (struct conn *conn = home->first, *next; conn != NULL; conn = next) {
+        next = conn->next;
+        if (conn->state == CONN_OPEN && !conn->writing) {
+            conn_say_goodbye(conn);
+        }
+    }
+}
+
+void conn_home_close_all(struct conn_home *home)
+{
+    for (struct conn *conn = home->first, *next; conn != NULL; conn = next) {
+        next = conn->next;
+        conn_close(conn);
+    }
+}

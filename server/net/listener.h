@@ -1,0 +1,36 @@
+/* One --listen: a bound socket, and the connections that arrive at it. */
+#ifndef NET_LISTENER_H
+#define NET_LISTENER_H
+
+#include "net/inherit.h"
+#include "net/worker.h"
+
+struct listener {
+    const struct wire_protocol *protocol;
+    struct worker_pool *pool;       /* set by listener_start */
+    struct metrics_worker *metrics; /* the main thread's block */
+    uv_poll_t poll;
+    int fd;
+    int spare_fd; /* given up to accept one more when the process has no descriptors left */
+    bool admin;
+    bool started;
+    bool owns_path;        /* we made the Unix socket's file: remove it at the end */
+    struct address address; /* as bound: with the port that was picked */
+};
+
+/* Binds and listens, or takes the inherited socket of the same address (or, failing that, of the
+ * protocol's name). On failure `why` holds one phrase: "port in use". */
+STATUS_CHECKED enum status listener_open(struct listener *listener,
+                                         const struct wire_protocol *protocol,
+                                         const struct address *address,
+                                         struct inherit *inherit, struct buf *why);
+
+/* Hands what arrives to the pool. */
+STATUS_CHECKED enum status listener_start(struct listener *listener, uv_loop_t *loop,
+                                          struct worker_pool *pool,
+                                          struct metrics_worker *metrics);
+
+/* Stops listening and removes the Unix socket's file; the loop has to run once more. */
+void listener_close(struct listener *listener);
+
+#endif
