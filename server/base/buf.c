@@ -87,11 +87,16 @@ void buf_append_byte(struct buf *buf, uint8_t byte)
 
 void buf_vprintf(struct buf *buf, const char *format, va_list args)
 {
+    char brief[128]; /* most of what is printed fits and need not be formatted twice */
     va_list again;
     va_copy(again, args);
-    int size = vsnprintf(NULL, 0, format, args);
-    if (size > 0) {
-        uint8_t *room = buf_reserve(buf, (size_t)size + 1);
+    int size = vsnprintf(brief, sizeof(brief), format, args);
+    if (size < 0) {
+        buf->failed = true;
+    } else if ((size_t)size < sizeof(brief)) {
+        buf_append(buf, brief, (size_t)size);
+    } else {
+        uint8_t *room = buf_reserve(buf, (size_t)size + 1); /* its NUL is written, not kept */
         if (room != NULL) {
             (void)vsnprintf((char *)room, (size_t)size + 1, format, again);
             buf->size += (size_t)size;
