@@ -124,7 +124,7 @@ static struct tally tally_rows(const struct engine_scratch *scratch,
     return tally;
 }
 
-/* The limit's own numbers where the store was not asked or had no room: reset of a fresh counter. */
+/* Where the store had no room: the reset of a fresh counter. */
 static int64_t fresh_reset_ns(const struct store_item *item, int64_t now_ns)
 {
     struct limiter_report report;
