@@ -31,34 +31,33 @@ static inline int64_t floor_div(int64_t a, int64_t b)
     return a / b - (a % b < 0);
 }
 
-/* Years begin in March here, so that the leap day is a year's last. */
-static int64_t day_of(int64_t year, int64_t month)
+/* Years begin in March here, so that the leap day is a year's last; and days are counted from
+ * 0000-03-01, so that all that 64 bits of nanoseconds can reach is positive and small. */
+static inline int64_t day_of(uint32_t year, uint32_t month)
 {
-    int64_t shifted = month > 2 ? year : year - 1;
-    int64_t era = floor_div(shifted, 400);
-    int64_t year_of_era = shifted - era * 400;
-    int64_t day_of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5;
-    int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    return era * DAYS_OF_ERA + day_of_era - DAYS_TO_EPOCH;
+    uint32_t shifted = month > 2 ? year : year - 1;
+    uint32_t day_of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5;
+    uint32_t leap_days = shifted / 4 - shifted / 100 + shifted / 400;
+    return (int64_t)(shifted * 365 + leap_days + day_of_year) - DAYS_TO_EPOCH;
 }
 
-static void month_of(int64_t day, int64_t *year, int64_t *month)
+static inline void month_of(int64_t day, uint32_t *year, uint32_t *month)
 {
-    int64_t shifted = day + DAYS_TO_EPOCH;
-    int64_t era = floor_div(shifted, DAYS_OF_ERA);
-    int64_t day_of_era = shifted - era * DAYS_OF_ERA;
-    int64_t year_of_era =
+    uint32_t shifted = (uint32_t)(day + DAYS_TO_EPOCH);
+    uint32_t era = shifted / DAYS_OF_ERA;
+    uint32_t day_of_era = shifted % DAYS_OF_ERA;
+    uint32_t year_of_era =
         (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-    int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    int64_t from_march = (5 * day_of_year + 2) / 153;
+    uint32_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    uint32_t from_march = (5 * day_of_year + 2) / 153;
     *month = from_march < 10 ? from_march + 3 : from_march - 9;
     *year = year_of_era + era * 400 + (*month <= 2);
 }
 
-static struct period period_of(enum calendar_unit unit, int64_t day)
+static inline struct period period_of(enum calendar_unit unit, int64_t day)
 {
-    int64_t year;
-    int64_t month;
+    uint32_t year;
+    uint32_t month;
     switch (unit) {
     case CALENDAR_WEEK: {
         /* 1970-01-01 was a Thursday, three days after a Monday. */

@@ -76,8 +76,8 @@ static int64_t reset_after_ns(const struct limiter_policy *policy, struct stand 
     return stand.previous > 0 ? instant_wait_ns(now_ns, at_ns, ahead) : 0;
 }
 
-/* How far into a window its previous count must have faded for `room` units to hold what is left
- * of it: the least e with count x (W - e) <= room x W; W, which is the next window, at the latest. */
+/* How far into a window the previous count must have faded for `room` units to hold what is left
+ * of it: the least e with count x (W - e) <= room x W. At the latest W, the next one's start. */
 static uint64_t fades_at(uint64_t count, uint64_t room, uint64_t window)
 {
     if (count <= room) {
