@@ -11,17 +11,17 @@
 /* Connections accepted in a row before the loop sees to its timers. */
 #define LISTENER_ACCEPTS 256
 
-static enum status listener_fail(struct buf *why, int number)
+static enum status listener_fail(const char **why, int number)
 {
     switch (number) {
     case EADDRINUSE:
-        buf_append_text(why, "port in use");
+        *why = "port in use";
         return STATUS_UNAVAILABLE;
     case EADDRNOTAVAIL:
-        buf_append_text(why, "not an address of this machine");
+        *why = "not an address of this machine";
         return STATUS_IO;
     default:
-        buf_append_text(why, strerror(number));
+        *why = strerror(number);
         return STATUS_IO;
     }
 }
@@ -42,12 +42,12 @@ static int listener_bind_fd(int fd, const struct address *address)
 }
 
 /* A socket file that nobody listens on is a left-over; anything else at the path is not ours. */
-static bool listener_remove_stale(const struct address *address, struct buf *why)
+static bool listener_remove_stale(const struct address *address, const char **why)
 {
     const char *path = ((const struct sockaddr_un *)&address->bytes)->sun_path;
     struct stat about;
     if (lstat(path, &about) != 0 || !S_ISSOCK(about.st_mode)) {
-        buf_append_text(why, "the path exists and is not a socket");
+        *why = "the path exists and is not a socket";
         return false;
     }
     int probe = listener_socket(address);
@@ -58,14 +58,14 @@ static bool listener_remove_stale(const struct address *address, struct buf *why
         close(probe);
     }
     if (!stale) {
-        buf_append_text(why, "socket in use");
+        *why = "socket in use";
         return false;
     }
     return unlink(path) == 0;
 }
 
 static enum status listener_bind(struct listener *listener, const struct address *address,
-                                 struct buf *why)
+                                 const char **why)
 {
     int fd = listener_socket(address);
     if (fd < 0) {
@@ -95,7 +95,7 @@ static enum status listener_bind(struct listener *listener, const struct address
 
 enum status listener_open(struct listener *listener, const struct wire_protocol *protocol,
                           const struct address *address, struct inherit *inherit,
-                          struct buf *why)
+                          const char **why)
 {
     *listener = (struct listener){.protocol = protocol, .fd = -1, .spare_fd = -1};
     listener->fd = inherit_take(inherit, protocol->name, address);

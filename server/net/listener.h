@@ -19,11 +19,11 @@ struct listener {
 };
 
 /* Binds and listens, or takes the inherited socket of the same address (or, failing that, of the
- * protocol's name). On failure `why` holds one phrase: "port in use". */
+ * protocol's name). On failure *why is one phrase: "port in use". */
 STATUS_CHECKED enum status listener_open(struct listener *listener,
                                          const struct wire_protocol *protocol,
                                          const struct address *address,
-                                         struct inherit *inherit, struct buf *why);
+                                         struct inherit *inherit, const char **why);
 
 /* Hands what arrives to the pool. */
 STATUS_CHECKED enum status listener_start(struct listener *listener, uv_loop_t *loop,

@@ -1,0 +1,172 @@
+#include "control.h"
+
+#include "base/clock.h"
+#include "notify.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+/* House-keeping takes small bites: a step looks at this many counters, a turn takes at most a
+ * millisecond, and turns come quickly only while there is something to do. */
+#define CONTROL_SWEEP_BUDGET 256
+#define CONTROL_TURN_NS CLOCK_NS_PER_MS
+#define CONTROL_BUSY_MS 20
+#define CONTROL_IDLE_MS 500
+#define CONTROL_REMINDER_MS 60000
+
+enum status control_load_limits(const struct config *config, struct metrics *metrics,
+                                const struct store *store, struct policy_set **out,
+                                struct limits_file_report *report)
+{
+    struct limits_file_options options = {.key = store_hash_key(store),
+                                          .metrics = metrics,
+                                          .shadow_all = config->shadow_all,
+                                          .now_ns = clock_now_ns()};
+    return limits_file_load(config->limits, &options, out, report);
+}
+
+void control_log_lines(enum log_level level, const char *event, struct slice lines)
+{
+    while (lines.size > 0) {
+        const uint8_t *end = memchr(lines.data, '\n', lines.size);
+        size_t size = end == NULL ? lines.size : (size_t)(end - lines.data);
+        LOG_EVENT(level, event, {"what", slice_make(lines.data, size)});
+        size += end != NULL;
+        lines = slice_make(lines.data + size, lines.size - size);
+    }
+}
+
+static void control_reload_failed(struct control *control, struct slice lines)
+{
+    metrics_reload(control->metrics, false, clock_now_ns());
+    control_log_lines(LOG_LEVEL_ERROR, "limits refused", lines);
+    LOG_EVENT(LOG_LEVEL_ERROR, "limits not reloaded, the old ones stay in force",
+              {"file", slice_text(control->config->limits)});
+    notify_ready();
+}
+
+static void control_sweep(uv_timer_t *timer);
+
+/* Puts the set that waits in force, unless the one before is still being applied. */
+static void control_apply(struct control *control)
+{
+    char limits[16];
+    char routes[16];
+    struct buf fresh;
+    int64_t now_ns = clock_now_ns();
+    (void)snprintf(limits, sizeof(limits), "%u", control->waiting->limit_count);
+    (void)snprintf(routes, sizeof(routes), "%u", control->waiting->route_count);
+    buf_init(&fresh, 0);
+    enum status status = engine_reload(control->engine, &control->waiting, now_ns, &fresh);
+    if (status == STATUS_OK) {
+        metrics_reload(control->metrics, true, now_ns);
+        control_log_lines(LOG_LEVEL_INFO, "limit starts fresh", buf_slice(&fresh));
+        LOG_EVENT(LOG_LEVEL_INFO, "limits reloaded",
+                  {"file", slice_text(control->config->limits)}, {"limits", slice_text(limits)},
+                  {"routes", slice_text(routes)});
+        notify_ready();
+    } else if (status != STATUS_UNAVAILABLE) {
+        policy_set_destroy(&control->waiting);
+        control_reload_failed(control, slice_text(status_text(status)));
+    }
+    buf_deinit(&fresh);
+    (void)uv_timer_start(&control->sweep, control_sweep, 0, 0);
+}
+
+static void control_reload(struct control *control)
+{
+    struct limits_file_report report;
+    struct policy_set *next = NULL;
+    limits_file_report_init(&report);
+    notify_reloading();
+    enum status status = control_load_limits(control->config, control->metrics,
+                                             engine_store(control->engine), &next, &report);
+    if (status != STATUS_OK) {
+        control_reload_failed(control, report.text.size > 0 ? buf_slice(&report.text)
+                                                            : slice_text(status_text(status)));
+    } else {
+        control_log_lines(LOG_LEVEL_WARN, "limits accepted with a warning",
+                          buf_slice(&report.text));
+        if (control->waiting != NULL) {
+            policy_set_destroy(&control->waiting);
+        }
+        control->waiting = next;
+        control_apply(control);
+    }
+    limits_file_report_deinit(&report);
+}
+
+/* A turn of house-keeping; the next comes soon while there is more to do. */
+static void control_sweep(uv_timer_t *timer)
+{
+    struct control *control = timer->data;
+    int64_t start_ns = clock_ticks_ns();
+    int64_t now_ns = clock_now_ns();
+    bool more = true;
+    while (more && clock_ticks_ns() - start_ns < CONTROL_TURN_NS) {
+        more = engine_sweep(control->engine, now_ns, CONTROL_SWEEP_BUDGET);
+    }
+    bool waits = control->waiting != NULL;
+    (void)uv_timer_start(timer, control_sweep,
+                         more || waits ? CONTROL_BUSY_MS : CONTROL_IDLE_MS, 0);
+    if (waits) {
+        control_apply(control);
+    }
+}
+
+static void control_remind(uv_timer_t *timer)
+{
+    (void)timer;
+    log_event(LOG_LEVEL_WARN, "--shadow-all: nothing is refused", NULL, 0);
+}
+
+static void control_on_signal(uv_signal_t *handle, int number)
+{
+    struct control *control = handle->data;
+    if (number == SIGHUP) {
+        control_reload(control);
+        return;
+    }
+    LOG_EVENT(LOG_LEVEL_INFO, "stopping",
+              {"signal", slice_text(number == SIGTERM ? "SIGTERM" : "SIGINT")});
+    notify_stopping();
+    uv_stop(control->loop);
+}
+
+static enum status control_watch(struct control *control, uv_signal_t *handle, int number)
+{
+    (void)uv_signal_init(control->loop, handle);
+    handle->data = control;
+    return uv_signal_start(handle, control_on_signal, number) == 0 ? STATUS_OK : STATUS_IO;
+}
+
+enum status control_start(struct control *control)
+{
+    control->waiting = NULL;
+    (void)uv_timer_init(control->loop, &control->sweep);
+    (void)uv_timer_init(control->loop, &control->reminder);
+    control->sweep.data = control;
+    control->reminder.data = control;
+    enum status first = control_watch(control, &control->stop_signals[0], SIGTERM);
+    enum status second = control_watch(control, &control->stop_signals[1], SIGINT);
+    enum status third = control_watch(control, &control->reload_signal, SIGHUP);
+    (void)uv_timer_start(&control->sweep, control_sweep, CONTROL_IDLE_MS, 0);
+    if (control->config->shadow_all) {
+        control_remind(&control->reminder);
+        (void)uv_timer_start(&control->reminder, control_remind, CONTROL_REMINDER_MS,
+                             CONTROL_REMINDER_MS);
+    }
+    return first != STATUS_OK ? first : second != STATUS_OK ? second : third;
+}
+
+void control_stop(struct control *control)
+{
+    uv_close((uv_handle_t *)&control->stop_signals[0], NULL);
+    uv_close((uv_handle_t *)&control->stop_signals[1], NULL);
+    uv_close((uv_handle_t *)&control->reload_signal, NULL);
+    uv_close((uv_handle_t *)&control->sweep, NULL);
+    uv_close((uv_handle_t *)&control->reminder, NULL);
+    if (control->waiting != NULL) {
+        policy_set_destroy(&control->waiting);
+    }
+}

@@ -1,0 +1,197 @@
+/* sluiced: the wiring. Everything is made in order, run, and given back in reverse. */
+#include "base/clock.h"
+#include "control.h"
+#include "net/listener.h"
+#include "notify.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+struct sluiced {
+    struct config config;
+    struct wire_config wire;
+    struct metrics *metrics;
+    struct store *store;
+    struct engine *engine;
+    uv_loop_t loop;
+    struct inherit inherit;
+    struct listener listeners[CONFIG_LISTENS];
+    uint32_t listening;
+    struct worker_pool *workers;
+    struct control control;
+};
+
+static void complain(const char *what, const char *why)
+{
+    (void)fprintf(stderr, "sluiced: %s: %s\n", what, why);
+}
+
+static enum status make_counters(struct sluiced *self)
+{
+    struct store_config config = {.max_counters = self->config.max_counters,
+                                  .max_memory_bytes = self->config.max_memory_bytes,
+                                  .when_full = self->config.when_full};
+    hash_random_key(&config.key);
+    self->metrics = metrics_create(self->config.workers + 1);
+    self->store = store_create(&config);
+    if (self->metrics != NULL && self->store != NULL) {
+        return STATUS_OK;
+    }
+    complain("counters", status_text(STATUS_NO_MEMORY));
+    return STATUS_NO_MEMORY;
+}
+
+static enum status make_engine(struct sluiced *self)
+{
+    struct limits_file_report report;
+    struct engine_config config = {.store = self->store, .metrics = self->metrics};
+    limits_file_report_init(&report);
+    enum status status = control_load_limits(&self->config, self->metrics, self->store,
+                                             &config.set, &report);
+    if (status == STATUS_OK) {
+        control_log_lines(LOG_LEVEL_WARN, "limits accepted with a warning",
+                          buf_slice(&report.text));
+        self->engine = engine_create(&config);
+        if (self->engine == NULL) {
+            policy_set_destroy(&config.set);
+            status = STATUS_NO_MEMORY;
+        }
+    } else if (report.text.size > 0) {
+        (void)fprintf(stderr, "%.*s", (int)report.text.size, report.text.data + report.text.start);
+    }
+    if (status != STATUS_OK && report.text.size == 0) {
+        complain(self->config.limits, status_text(status));
+    }
+    limits_file_report_deinit(&report);
+    return status;
+}
+
+static enum status open_listeners(struct sluiced *self)
+{
+    for (uint32_t i = 0; i < self->config.listen_count; i++) {
+        const struct config_listen *listen = &self->config.listens[i];
+        const char *why = "";
+        enum status status = listener_open(&self->listeners[i], listen->protocol,
+                                           &listen->address, &self->inherit, &why);
+        if (status != STATUS_OK) {
+            complain(listen->text, why);
+            return status;
+        }
+        self->listening++;
+    }
+    return STATUS_OK;
+}
+
+static enum status start_workers(struct sluiced *self)
+{
+    self->wire.allow_changes = self->config.allow_changes;
+    struct worker_config config = {.count = self->config.workers,
+                                   .max_connections = self->config.max_connections,
+                                   .timeouts = {.request_ns = self->config.request_timeout_ns,
+                                                .idle_ns = self->config.idle_timeout_ns},
+                                   .wire = &self->wire,
+                                   .engine = self->engine,
+                                   .metrics = self->metrics};
+    enum status status = worker_pool_create(&config, &self->workers);
+    if (status != STATUS_OK) {
+        complain("workers", status_text(status));
+        return status;
+    }
+    struct metrics_worker *metrics = metrics_worker(self->metrics, self->config.workers);
+    for (uint32_t i = 0; i < self->listening && status == STATUS_OK; i++) {
+        status = listener_start(&self->listeners[i], &self->loop, self->workers, metrics);
+    }
+    return status;
+}
+
+static void say_ready(struct sluiced *self)
+{
+    for (uint32_t i = 0; i < self->listening; i++) {
+        struct buf address;
+        buf_init(&address, 0);
+        address_append(&self->listeners[i].address, &address);
+        (void)printf("listening %s %.*s\n", self->listeners[i].protocol->name,
+                     (int)address.size, (const char *)address.data + address.start);
+        buf_deinit(&address);
+    }
+    (void)printf("ready\n");
+    (void)fflush(stdout);
+    LOG_EVENT(LOG_LEVEL_INFO, "ready", {"version", slice_text(SLUICE_VERSION)},
+              {"limits", slice_text(self->config.limits)});
+    if (!self->config.no_state) {
+        log_event(LOG_LEVEL_INFO, "counters are in memory only: a restart forgets them", NULL, 0);
+    }
+    notify_ready();
+}
+
+/* Each step is made only where those before it stand. */
+static enum status start(struct sluiced *self)
+{
+    enum status status = make_counters(self);
+    if (status == STATUS_OK) {
+        status = make_engine(self);
+    }
+    if (status == STATUS_OK) {
+        status = inherit_init(&self->inherit);
+    }
+    if (status == STATUS_OK) {
+        status = open_listeners(self);
+    }
+    if (status == STATUS_OK) {
+        status = start_workers(self);
+    }
+    if (inherit_deinit(&self->inherit) > 0) {
+        log_event(LOG_LEVEL_WARN, "sockets were handed over that no --listen asks for", NULL, 0);
+    }
+    return status;
+}
+
+static void stop(struct sluiced *self)
+{
+    for (uint32_t i = self->listening; i > 0; i--) {
+        listener_close(&self->listeners[i - 1]);
+    }
+    worker_pool_destroy(&self->workers,
+                        (uint64_t)(self->config.shutdown_timeout_ns / CLOCK_NS_PER_MS));
+    if (self->engine != NULL) {
+        engine_destroy(&self->engine);
+    }
+    store_destroy(&self->store);
+    metrics_destroy(&self->metrics);
+}
+
+static int run(struct sluiced *self)
+{
+    self->control = (struct control){.config = &self->config,
+                                       .engine = self->engine,
+                                       .metrics = self->metrics,
+                                       .loop = &self->loop};
+    enum status status = control_start(&self->control);
+    if (status == STATUS_OK) {
+        say_ready(self);
+        (void)uv_run(&self->loop, UV_RUN_DEFAULT);
+    }
+    control_stop(&self->control);
+    return status == STATUS_OK ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    struct sluiced self = {0};
+    enum config_result result = config_load(&self.config, argc, argv);
+    if (result != CONFIG_RUN) {
+        config_deinit(&self.config);
+        return result == CONFIG_PRINTED ? 0 : 2;
+    }
+    clock_start();
+    log_setup(self.config.log_level, self.config.log_json);
+    config_raise_files(&self.config);
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)uv_loop_init(&self.loop);
+    int code = start(&self) == STATUS_OK ? run(&self) : 1;
+    stop(&self);
+    (void)uv_run(&self.loop, UV_RUN_DEFAULT);
+    (void)uv_loop_close(&self.loop);
+    config_deinit(&self.config);
+    return code;
+}
