@@ -1,0 +1,124 @@
+/* What holds for every algorithm: names, policies, looks, costs that can never pass. */
+#include "counter.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+Test(limiter, names)
+{
+    static const char *const names[LIMITER_ALGORITHMS] = {
+        "token_bucket", "leaky_bucket", "fixed_window", "sliding_window_log",
+        "sliding_window_counter"};
+    for (int i = 0; i < LIMITER_ALGORITHMS; i++) {
+        cr_assert_str_eq(limiter_algorithm_name((enum limiter_algorithm)i), names[i]);
+    }
+}
+
+Test(limiter, policy_init)
+{
+    struct limiter_policy bucket = counter_policy(LIMITER_TOKEN_BUCKET, 60, 20, SECONDS(60));
+    cr_assert_eq(bucket.burst, 20u);
+    cr_assert(bucket.narrow);
+    cr_assert_eq(bucket.capacity, UINT64_C(1200000000000));
+    cr_assert_eq(bucket.by_window.value, UINT64_C(60000000000));
+    cr_assert_eq(bucket.by_limit.value, 60u);
+
+    struct limiter_policy plain = counter_policy(LIMITER_LEAKY_BUCKET, 60, 0, SECONDS(60));
+    cr_assert_eq(plain.burst, 60u);
+    struct limiter_policy wide = counter_policy(LIMITER_TOKEN_BUCKET, 1, 999999999999999, DAYS(1));
+    cr_assert_not(wide.narrow);
+    struct limiter_policy window = counter_policy(LIMITER_FIXED_WINDOW, 7, 99, SECONDS(60));
+    cr_assert_eq(window.burst, 7u);
+}
+
+/* L = 0 closes a route: B is 0 as well, whatever was said of it. */
+Test(limiter, limit_zero)
+{
+    for (int i = 0; i < LIMITER_ALGORITHMS; i++) {
+        struct counter counter = {.exists = false};
+        struct limiter_policy closed =
+            counter_policy((enum limiter_algorithm)i, 0, 20, SECONDS(60));
+        cr_assert_eq(closed.burst, 0u);
+        cr_assert_eq(counter_ask(&counter, &closed, 1, T0).outcome, LIMITER_NEVER);
+        struct counter_answer look = counter_ask(&counter, &closed, 0, T0);
+        cr_assert_eq(look.outcome, LIMITER_ADMIT);
+        cr_assert_eq(look.report.remaining, 0u);
+        cr_assert_eq(look.report.retry_after_ns, 0);
+        cr_assert_not(counter.exists);
+    }
+}
+
+/* A counter that an open plan filled is looked at with the closed plan's numbers. */
+Test(limiter, limit_zero_on_a_used_counter)
+{
+    for (int i = 0; i < LIMITER_ALGORITHMS; i++) {
+        enum limiter_algorithm algorithm = (enum limiter_algorithm)i;
+        struct counter counter = {.exists = false};
+        struct limiter_policy open = counter_policy(algorithm, 6, 6, SECONDS(60));
+        struct limiter_policy closed = counter_policy(algorithm, 0, 0, SECONDS(60));
+        counter_ask(&counter, &open, 3, T0);
+        struct counter_answer never = counter_ask(&counter, &closed, 1, T0);
+        cr_assert_eq(never.outcome, LIMITER_NEVER);
+        cr_assert_eq(never.report.remaining, 0u);
+        cr_assert_gt(never.report.reset_after_ns, 0);
+        cr_assert_eq(counter_ask(&counter, &open, 0, T0).report.remaining, 3u);
+    }
+}
+
+Test(limiter, a_look_at_nothing)
+{
+    for (int i = 0; i < LIMITER_ALGORITHMS; i++) {
+        struct counter counter = {.exists = false};
+        struct limiter_policy policy =
+            counter_policy((enum limiter_algorithm)i, 6, 6, SECONDS(60));
+        struct counter_answer look = counter_ask(&counter, &policy, 0, T0 + SECONDS(1));
+        int64_t end_ns = i == LIMITER_FIXED_WINDOW ? SECONDS(59) : 0;
+        cr_assert_eq(look.report.remaining, 6u);
+        cr_assert_eq(look.report.reset_after_ns, end_ns);
+        cr_assert_not(counter.exists);
+    }
+}
+
+/* Bytes of the state before and after: looks and refusals leave them alone. */
+Test(limiter, refusals_and_looks_change_nothing)
+{
+    for (int i = 0; i < LIMITER_ALGORITHMS; i++) {
+        struct counter counter = {.exists = false};
+        struct limiter_policy policy =
+            counter_policy((enum limiter_algorithm)i, 6, 6, SECONDS(60));
+        counter_ask(&counter, &policy, 5, T0);
+        struct counter before = counter;
+        for (int k = 0; k < 50; k++) {
+            cr_assert_eq(counter_ask(&counter, &policy, 6, T0 + MS(k)).outcome, LIMITER_REFUSE);
+            cr_assert_eq(counter_ask(&counter, &policy, 7, T0 + MS(k)).outcome, LIMITER_NEVER);
+            cr_assert_eq(counter_ask(&counter, &policy, 0, T0 + MS(k)).outcome, LIMITER_ADMIT);
+        }
+        cr_assert_eq(memcmp(&before.state, &counter.state, sizeof counter.state), 0);
+        cr_assert_eq(before.view.count, counter.view.count);
+    }
+}
+
+/* Used is used: each request measures it by its own numbers. */
+Test(limiter, plans_share_one_counter)
+{
+    for (int i = 0; i < LIMITER_ALGORITHMS; i++) {
+        enum limiter_algorithm algorithm = (enum limiter_algorithm)i;
+        struct counter counter = {.exists = false};
+        struct limiter_policy free_plan = counter_policy(algorithm, 5, 5, SECONDS(60));
+        struct limiter_policy pro_plan = counter_policy(algorithm, 50, 50, SECONDS(60));
+        cr_assert_eq(counter_ask(&counter, &pro_plan, 20, T0).report.remaining, 30u);
+        cr_assert_eq(counter_ask(&counter, &free_plan, 0, T0).report.remaining, 0u);
+        cr_assert_eq(counter_ask(&counter, &free_plan, 1, T0).outcome, LIMITER_REFUSE);
+        cr_assert_eq(counter_ask(&counter, &pro_plan, 1, T0).report.remaining, 29u);
+    }
+}
+
+Test(limiter, algorithms_do_not_convert_into_one_another)
+{
+    struct limiter_policy token = counter_policy(LIMITER_TOKEN_BUCKET, 6, 6, SECONDS(60));
+    struct limiter_policy leaky = counter_policy(LIMITER_LEAKY_BUCKET, 6, 6, SECONDS(60));
+    struct counter counter = {.exists = false};
+    struct limiter_step step;
+    counter_ask(&counter, &token, 3, T0);
+    cr_assert_not(limiter_convert(&token, &leaky, &counter.state, T0, &step));
+}
