@@ -37,6 +37,8 @@
 #define LIMITS_FILE_DEPTH_MAX 16
 #define LIMITS_FILE_ALIAS_NODES_MAX 100000
 #define LIMITS_FILE_ERRORS_MAX 20
+#define LIMITS_ZONE_NAME_BYTES_MAX 64         /* America/Argentina/ComodRivadavia has 32 */
+#define LIMITS_ZONE_FILE_BYTES_MAX (256u * 1024)
 
 #define LIMITS_TRAFFIC_LINE_BYTES_MAX LIMITS_FILE_BYTES_MAX   /* a line may carry limits */
 

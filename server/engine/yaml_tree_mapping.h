@@ -1,0 +1,14 @@
+/* What a mapping becomes once its end has come: repeated keys marked, merge keys resolved. */
+#ifndef ENGINE_YAML_TREE_MAPPING_H
+#define ENGINE_YAML_TREE_MAPPING_H
+
+#include "engine/yaml_tree.h"
+
+/* Marks later entries of a repeated key with the line of the first, and puts what `<<` names
+ * behind the mapping's own entries, own keys first, then the earlier mapping's. *bad is a value
+ * of `<<` that is no mapping, or NULL. */
+STATUS_CHECKED enum status yaml_tree_mapping_close(struct yaml_tree *tree,
+                                                   struct yaml_tree_node *mapping,
+                                                   const struct yaml_tree_node **bad);
+
+#endif
