@@ -40,6 +40,9 @@ static bool start(struct simulate *simulate, struct policy_set *set)
     }
     simulate->worker =
         engine_worker_create(simulate->engine, metrics_worker(simulate->metrics, 0));
+    if (simulate->worker != NULL) {
+        engine_enter(simulate->worker);
+    }
     return simulate->worker != NULL;
 }
 
