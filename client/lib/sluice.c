@@ -61,6 +61,8 @@ const char *sluice_status_text(enum sluice_status status)
         return "not an answer to the question";
     case SLUICE_ERROR:
         return "answered with an error";
+    case SLUICE_BUSY:
+        return "too many in flight";
     }
     return "unknown";
 }

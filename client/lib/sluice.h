@@ -35,7 +35,8 @@ enum sluice_status {
     SLUICE_TIMEOUT = -4,     /* no answer in time */
     SLUICE_UNREACHABLE = -5, /* no connection, or it ended before the answer */
     SLUICE_PROTOCOL = -6,    /* what came back is not an answer to this question */
-    SLUICE_ERROR = -7        /* the daemon answered with an Error: see answer.error */
+    SLUICE_ERROR = -7,       /* the daemon answered with an Error: see answer.error */
+    SLUICE_BUSY = -8         /* more in flight than a client takes (sluice_async.h) */
 };
 
 /* A static English phrase; never NULL. */
