@@ -8,6 +8,8 @@
  * that count by the same parts share the hash. */
 #include "engine/engine_plan.h"
 
+#include "engine/network.h"
+
 /* A limit that cannot be applied: what is wrong with the first part at fault. */
 enum part_fault { PART_OK, PART_MISSING, PART_NO_ADDRESS, PART_NO_ROOM };
 
@@ -34,13 +36,7 @@ static bool fold_address(const struct policy_limit *limit, struct slice text, ui
         return false;
     }
     folded[0] = is_v4 ? 4 : 6;
-    unsigned bits = is_v4 ? 96u + limit->ip_v4_bits : limit->ip_v6_bits;
-    for (unsigned byte = 0; byte < 16; byte++) {
-        unsigned kept = bits <= byte * 8 ? 0 : bits - byte * 8;
-        if (kept < 8) {
-            address[byte] = (uint8_t)(address[byte] & (0xff00u >> kept));
-        }
-    }
+    network_mask(address, is_v4 ? 96u + limit->ip_v4_bits : limit->ip_v6_bits);
     return true;
 }
 

@@ -15,23 +15,25 @@ static uint64_t allocations;
 #endif
 
 #ifdef SANITIZED
-#include <sanitizer/allocator_interface.h>
+int __sanitizer_install_malloc_and_free_hooks(
+    void (*on_malloc)(const volatile void *memory, size_t size),
+    void (*on_free)(const volatile void *memory));
 
-static void on_malloc(const volatile void *memory, size_t size)
+static void count_malloc(const volatile void *memory, size_t size)
 {
     (void)memory;
     (void)size;
     allocations++;
 }
 
-static void on_free(const volatile void *memory)
+static void ignore_free(const volatile void *memory)
 {
     (void)memory;
 }
 
 static void start_counting(void)
 {
-    (void)__sanitizer_install_malloc_and_free_hooks(on_malloc, on_free);
+    (void)__sanitizer_install_malloc_and_free_hooks(count_malloc, ignore_free);
 }
 #else
 void *__libc_malloc(size_t size);
