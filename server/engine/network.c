@@ -5,7 +5,7 @@ static uint8_t network_byte_mask(uint32_t prefix_bits, uint32_t at)
 {
     uint32_t before = at * 8;
     uint32_t covered = prefix_bits <= before ? 0 : prefix_bits - before;
-    return covered >= 8 ? 0xff : (uint8_t)(0xff00u >> covered);
+    return (uint8_t)(covered >= 8 ? 0xffu : 0xff00u >> covered);
 }
 
 void network_mask(uint8_t address[16], uint32_t prefix_bits)
