@@ -7,7 +7,8 @@
 
 static const struct options_spec specs[] = {
     {.name = "limits", .argument = "FILE", .file = true, .help = "The limits file."},
-    {.name = "listen", .argument = "PROTOCOL=ADDRESS", .repeatable = true, .help = "Where to listen."},
+    {.name = "listen", .argument = "PROTOCOL=ADDRESS", .repeatable = true,
+     .help = "Where to listen."},
     {.name = "max-counters", .argument = "N", .help = "A bound."},
     {.name = "max-memory", .argument = "SIZE", .help = "Another bound."},
     {.name = "when-full", .argument = "WHAT", .choices = "refuse|evict", .fallback = "refuse",
@@ -314,7 +315,8 @@ static void expect_completion(const char *words, const char *expected)
     store(&out, path);
     (void)snprintf(command, sizeof(command),
                    "bash -c 'source %s; compopt() { echo \"$@\"; }; COMP_WORDS=(sluice %s); "
-                   "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _sluice; echo -n \"${COMPREPLY[@]}\"' 2>&1",
+                   "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _sluice; "
+                   "echo -n \"${COMPREPLY[@]}\"' 2>&1",
                    path, words);
     read_command(command, text, sizeof(text));
     cr_expect_str_eq(text, expected, "%s: got %s, expected %s", words, text, expected);
