@@ -17,7 +17,7 @@ struct command {
 static const struct command commands[] = {
     {&cmd_ask_options, cmd_ask},         {&cmd_refund_options, cmd_refund},
     {&cmd_reset_options, cmd_reset},     {&cmd_check_options, cmd_check},
-    {&cmd_bench_options, cmd_bench},
+    {&cmd_simulate_options, cmd_simulate}, {&cmd_bench_options, cmd_bench},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])
