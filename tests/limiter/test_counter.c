@@ -75,10 +75,13 @@ static enum limiter_outcome outcome_at(const struct counter *counter,
 static void check_wait(const struct counter *counter, const struct limiter_policy *asked,
                        uint64_t cost, int64_t now_ns, int64_t wait_ns)
 {
+    int64_t then_ns;
     cr_assert_geq(wait_ns, 1);
-    if (wait_ns <= INT64_MAX - now_ns || now_ns < 0) {
-        cr_assert_eq(outcome_at(counter, asked, cost, now_ns + wait_ns), LIMITER_ADMIT);
-        cr_assert_eq(outcome_at(counter, asked, cost, now_ns + wait_ns - 1), LIMITER_REFUSE);
+    if (!__builtin_add_overflow(now_ns, wait_ns, &then_ns)) {
+        enum limiter_outcome then = outcome_at(counter, asked, cost, then_ns);
+        /* A wait of INT64_MAX stands for a longer one as well. */
+        cr_assert(wait_ns == INT64_MAX || then == LIMITER_ADMIT);
+        cr_assert_eq(outcome_at(counter, asked, cost, then_ns - 1), LIMITER_REFUSE);
     }
 }
 

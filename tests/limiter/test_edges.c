@@ -84,7 +84,7 @@ static void time_overflow(enum limiter_algorithm algorithm)
         struct counter_answer refused = counter_ask(&counter, &policy, 1, now_ns);
         cr_assert_eq(refused.outcome, LIMITER_REFUSE);
         cr_assert_leq(refused.report.retry_after_ns, 2 * LIMITS_WINDOW_NS_MAX);
-        cr_assert_gt(limiter_idle_at_ns(&policy, &counter.state), now_ns - 1);
+        cr_assert(limiter_idle_at_ns(&policy, &counter.state) > now_ns || now_ns == INT64_MAX);
         /* From the far side of time the wait is longer than 64 bits can say. */
         refused = counter_ask(&counter, &policy, 1, INT64_MIN);
         cr_assert_eq(refused.outcome, LIMITER_REFUSE);
