@@ -54,9 +54,6 @@ bool options_has(const struct options_parsed *parsed, const char *name);
 void options_append_help(const struct options_spec *spec, struct buf *out);
 
 void options_help(const struct options_command *command, struct buf *out);
-/* "Commands:" and a line for each but the first: what the program's own help ends with. */
-void options_help_commands(const struct options_command *const *commands, uint32_t count,
-                           struct buf *out);
 /* `commands`: all of a program, the first being the program itself. */
 void options_man(const struct options_command *const *commands, uint32_t count,
                  const char *version, struct buf *out);

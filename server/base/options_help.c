@@ -42,13 +42,6 @@ static size_t label_size(const struct options_spec *spec)
     return spec->argument == NULL ? size : size + 1 + strlen(spec->argument);
 }
 
-/* Where the second column begins, given the longest label of the first. */
-static size_t text_column(size_t longest_label)
-{
-    size_t column = LABEL_COLUMN + longest_label + 2;
-    return column < TEXT_COLUMN_LAST ? column : TEXT_COLUMN_LAST;
-}
-
 /* Moves from behind a label to the second column, on a new line if the label reaches into it. */
 static void move_to_text(struct buf *out, size_t size, size_t column)
 {
@@ -67,7 +60,8 @@ static void append_options(const struct options_command *command, struct buf *ou
         size_t size = label_size(&command->specs[i]);
         longest = size > longest ? size : longest;
     }
-    size_t column = text_column(longest);
+    size_t column = LABEL_COLUMN + longest + 2;
+    column = column < TEXT_COLUMN_LAST ? column : TEXT_COLUMN_LAST;
     struct buf text;
     buf_init(&text, 0);
     for (uint32_t i = 0; i < command->spec_count; i++) {
@@ -112,22 +106,5 @@ void options_help(const struct options_command *command, struct buf *out)
     if (command->examples != NULL && command->examples[0] != NULL) {
         buf_append_text(out, "\nExamples:\n");
         append_examples(command->examples, out);
-    }
-}
-
-void options_help_commands(const struct options_command *const *commands, uint32_t count,
-                           struct buf *out)
-{
-    size_t longest = 0;
-    for (uint32_t i = 1; i < count; i++) {
-        size_t size = strlen(commands[i]->name);
-        longest = size > longest ? size : longest;
-    }
-    size_t column = text_column(longest);
-    buf_append_text(out, "\nCommands:\n");
-    for (uint32_t i = 1; i < count; i++) {
-        buf_printf(out, "  %s", commands[i]->name);
-        move_to_text(out, strlen(commands[i]->name), column);
-        append_wrapped(out, slice_text(commands[i]->summary), column);
     }
 }

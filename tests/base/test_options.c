@@ -221,16 +221,6 @@ static const struct options_command serve_command = {
     .specs = specs, .spec_count = sizeof(specs) / sizeof(specs[0])};
 static const struct options_command *const tool[] = {&tool_command, &ask_command, &serve_command};
 
-Test(options, help_lists_commands)
-{
-    struct buf out;
-    buf_init(&out, 0);
-    options_help_commands(tool, 3, &out);
-    cr_expect(slice_equal_text(buf_slice(&out),
-                               "\nCommands:\n  ask    asks once\n  serve  serves\n"));
-    buf_deinit(&out);
-}
-
 Test(options, man_page)
 {
     static const char expected[] =
