@@ -81,7 +81,7 @@ enum status engine_reload(struct engine *engine, struct policy_set **next, int64
                           struct buf *log)
 {
     engine_reload_reclaim(engine);
-    if (!store_is_converted(engine->store)) {
+    if (engine->change != NULL) {
         return STATUS_UNAVAILABLE;
     }
     struct engine_set *set = engine_set_create(*next, engine->newest->sequence + 1);
