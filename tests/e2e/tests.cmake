@@ -1,0 +1,12 @@
+# End-to-end tests: the real programs, started on port 0 of loopback. Each test_*.py is one test.
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND AND TARGET sluiced AND NOT SLUICE_FUZZ)
+  file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/test_*.py)
+  foreach(script ${scripts})
+    get_filename_component(name ${script} NAME_WE)
+    string(REGEX REPLACE "^test_" "" name ${name})
+    add_test(NAME e2e.${name}
+             COMMAND ${Python3_EXECUTABLE} -B ${script} ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
+    set_tests_properties(e2e.${name} PROPERTIES TIMEOUT 300)
+  endforeach()
+endif()
