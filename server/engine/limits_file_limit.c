@@ -7,7 +7,7 @@
 #include "engine/zone.h"
 
 /* key, route and every attribute that a request can name. */
-#define LIMITS_FILE_LIMIT_PARTS_MAX (LIMITS_ATTRIBUTES_MAX + 2)
+#define LIMITS_FILE_LIMIT_PARTS (LIMITS_ATTRIBUTES_MAX + 2)
 
 enum limits_file_limit_field {
     LIMIT_ALGORITHM,
@@ -226,7 +226,7 @@ static void limits_file_limit_count_by(struct limits_file_limit_reader *reader)
     if (node != NULL && !limits_file_read_list(build, node, "count_by", "a list such as [key]")) {
         return;
     }
-    if (count > LIMITS_FILE_LIMIT_PARTS_MAX) {
+    if (count > LIMITS_FILE_LIMIT_PARTS) {
         LIMITS_FILE_BUILD_ERROR(build, node, "count_by: a request names at most %d attributes",
                                 LIMITS_ATTRIBUTES_MAX);
         return;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 /* key, route and every attribute that a request can name. */
-#define LIMITS_FILE_MATCH_TESTS_MAX (LIMITS_ATTRIBUTES_MAX + 2)
+#define LIMITS_FILE_MATCH_TESTS (LIMITS_ATTRIBUTES_MAX + 2)
 
 static bool limits_file_match_pattern(struct limits_file_build *build,
                                       const struct yaml_tree_node *node, struct policy_test *test)
@@ -186,7 +186,7 @@ bool limits_file_match_read(struct limits_file_build *build, const struct yaml_t
         LIMITS_FILE_BUILD_ERROR(build, node, "match: names nothing that could match");
         return false;
     }
-    if (node->count > LIMITS_FILE_MATCH_TESTS_MAX) {
+    if (node->count > LIMITS_FILE_MATCH_TESTS) {
         LIMITS_FILE_BUILD_ERROR(build, node,
                                 "match: can match nothing; a request names at most %d attributes",
                                 LIMITS_ATTRIBUTES_MAX);

@@ -55,7 +55,7 @@ void limits_file_notes_error(struct limits_file_notes *notes, struct limits_file
 void limits_file_notes_warning(struct limits_file_notes *notes, struct limits_file_place place,
                                const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Text of the file for a message: escaped, in quotes, cut when long. Good for the next few calls. */
+/* Text of the file for a message: escaped, quoted, cut when long. Good for the next few calls. */
 const char *limits_file_notes_quote(struct limits_file_notes *notes, struct slice text);
 
 /* Appends the errors, or the warnings, one line each. */

@@ -47,7 +47,8 @@ bool limits_file_read_fields(struct limits_file_build *build, const struct yaml_
         }
         uint32_t at = limits_file_read_field_index(item->key->text, names);
         if (item->first_line != 0) {
-            LIMITS_FILE_BUILD_ERROR(build, item->key, "field %s stands here twice, first in line %u",
+            LIMITS_FILE_BUILD_ERROR(build, item->key,
+                                    "field %s stands here twice, first in line %u",
                                     limits_file_notes_quote(&build->notes, item->key->text),
                                     item->first_line);
         } else if (names[at] == NULL) {

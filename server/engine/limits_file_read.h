@@ -4,12 +4,12 @@
 
 #include "engine/limits_file_build.h"
 
-#define LIMITS_FILE_READ_FIELDS_MAX 16
+#define LIMITS_FILE_READ_FIELDS 16
 
 /* A mapping taken apart: items[i] is the entry of field i of the table, or NULL. */
 struct limits_file_fields {
-    const struct yaml_tree_item *items[LIMITS_FILE_READ_FIELDS_MAX];
-    bool excused[LIMITS_FILE_READ_FIELDS_MAX]; /* its lack needs no word of its own */
+    const struct yaml_tree_item *items[LIMITS_FILE_READ_FIELDS];
+    bool excused[LIMITS_FILE_READ_FIELDS]; /* its lack needs no word of its own */
 };
 
 /* `names` is NULL-terminated. Unknown and repeated fields are errors. False: no mapping (said so,

@@ -5,7 +5,7 @@
 #include "engine/pattern.h"
 
 /* Names looked through for "did you mean": more would make a file of errors slow to refuse. */
-#define LIMITS_FILE_ROUTE_NEAR_MAX 1000u
+#define LIMITS_FILE_ROUTE_NEAR 1000u
 
 void limits_file_route_normalise(struct limits_file_build *build, const struct yaml_tree_item *item)
 {
@@ -54,7 +54,7 @@ void limits_file_route_normalise(struct limits_file_build *build, const struct y
 /* The nearest defined name, or NULL. */
 static const char *limits_file_route_nearest(struct limits_file_build *build, struct slice name)
 {
-    if (build->name_count == 0 || build->name_count > LIMITS_FILE_ROUTE_NEAR_MAX) {
+    if (build->name_count == 0 || build->name_count > LIMITS_FILE_ROUTE_NEAR) {
         return NULL;
     }
     const char **words =

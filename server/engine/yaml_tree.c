@@ -15,7 +15,7 @@
 
 #define YAML_TREE_CHUNK_BYTES ((size_t)256 * 1024)
 /* A node and its place in a list are some ten times what the shortest scalar takes in a file. */
-#define YAML_TREE_BYTES_MAX ((size_t)16 * LIMITS_FILE_BYTES_MAX)
+#define YAML_TREE_CEILING_BYTES ((size_t)16 * LIMITS_FILE_BYTES_MAX)
 
 struct yaml_tree_builder {
     struct yaml_tree *tree;
@@ -39,7 +39,7 @@ struct yaml_tree_builder {
 void yaml_tree_init(struct yaml_tree *tree)
 {
     *tree = (struct yaml_tree){.root = NULL};
-    arena_init(&tree->arena, YAML_TREE_CHUNK_BYTES, YAML_TREE_BYTES_MAX);
+    arena_init(&tree->arena, YAML_TREE_CHUNK_BYTES, YAML_TREE_CEILING_BYTES);
 }
 
 void yaml_tree_deinit(struct yaml_tree *tree)

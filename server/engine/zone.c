@@ -17,7 +17,7 @@
 #define ZONE_TYPE_BYTES ((size_t)6)
 #define ZONE_FIRST_YEAR 1677 /* the first and last that fit an instant in ns, and a margin */
 #define ZONE_LAST_YEAR 2300
-#define ZONE_OFFSET_S_MAX 93599 /* 25:59:59, as RFC 8536 has it */
+#define ZONE_OFFSET_CEILING_S 93599 /* 25:59:59, as RFC 8536 has it */
 #define ZONE_AVERAGE_YEAR_S INT64_C(31556952)
 
 /* One data block, found in the bytes. */
@@ -96,7 +96,7 @@ static bool zone_offset(const struct zone_block *block, uint32_t type, int32_t *
         return false;
     }
     *out = (int32_t)zone_u32(block->types + type * ZONE_TYPE_BYTES);
-    return *out >= -ZONE_OFFSET_S_MAX && *out <= ZONE_OFFSET_S_MAX;
+    return *out >= -ZONE_OFFSET_CEILING_S && *out <= ZONE_OFFSET_CEILING_S;
 }
 
 /* A change that changes nothing is left out; one at the same instant takes the other's place. */
@@ -243,7 +243,7 @@ enum status zone_parse(struct slice bytes, struct arena *arena, struct calendar_
     return zone_make(&block, text.size > 0 ? &rule : NULL, arena, out);
 }
 
-/* Letters, digits and _ + - in words between slashes, so that no name leads out of the directory. */
+/* Letters, digits and _ + - in words between slashes: no name leads out of the directory. */
 static bool zone_name_is_good(struct slice name)
 {
     if (name.size == 0 || name.size > LIMITS_ZONE_NAME_BYTES_MAX) {
