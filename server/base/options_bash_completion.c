@@ -13,10 +13,18 @@ static void append_function_name(const char *program, struct buf *out)
     }
 }
 
+/* The choices as one $'…' word, a line each. A blank in a choice has to arrive on the user's line
+ * behind a backslash, after two rounds of the shell's own unquoting. */
 static void append_choice_words(const char *choices, struct buf *out)
 {
     for (; *choices != '\0'; choices++) {
-        buf_append_byte(out, *choices == '|' ? ' ' : (uint8_t)*choices);
+        if (*choices == '|') {
+            buf_append_text(out, "\\n");
+        } else if (*choices == ' ') {
+            buf_append_text(out, "\\\\\\\\\\\\ ");
+        } else {
+            buf_append_byte(out, (uint8_t)*choices);
+        }
     }
 }
 
@@ -25,9 +33,10 @@ static void append_value(const struct options_spec *spec, struct buf *out)
 {
     buf_printf(out, "        --%s)\n", spec->name);
     if (spec->choices != NULL) {
-        buf_append_text(out, "            COMPREPLY=($(compgen -W \"");
+        buf_append_text(out, "            local IFS=$'\\n'\n"
+                             "            COMPREPLY=($(compgen -W $'");
         append_choice_words(spec->choices, out);
-        buf_append_text(out, "\" -- \"$cur\"))\n");
+        buf_append_text(out, "' -- \"$cur\"))\n");
     } else if (spec->file) {
         buf_append_text(out, "            compopt -o default\n");
     }

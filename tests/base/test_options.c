@@ -187,7 +187,7 @@ static const struct options_spec wide_specs[] = {
      .help = "Text that has to go on at the second column, on a line of its own, and which is so "
              "long that it wraps more than once: one two three four five six seven eight nine ten "
              "eleven twelve thirteen fourteen."},
-    {.name = "b", .choices = "x|y|z", .help = "Short."},
+    {.name = "path", .argument = "WHAT", .choices = "path|method path|m", .help = "Short."},
 };
 static const struct options_command ask_command = {
     .program = "sluice", .name = "ask", .arguments = "KEY ROUTE", .summary = "asks once",
@@ -330,5 +330,7 @@ Test(options, bash_completion)
     expect_completion("serve --limits \"\"", "-o default\n");
     expect_completion("serve --max-memory \"\"", "");
     expect_completion("ask --when-full", "");
+    expect_completion("ask --path \"\"", "path method\\ path m");
+    expect_completion("ask --path me", "method\\ path");
     expect_completion("ask \"\"", "-o default\n");
 }
