@@ -29,6 +29,26 @@ Test(limiter, policy_init)
     cr_assert_not(wide.narrow);
     struct limiter_policy window = counter_policy(LIMITER_FIXED_WINDOW, 7, 99, SECONDS(60));
     cr_assert_eq(window.burst, 7u);
+
+    static const struct calendar_shift utc = {.from_s = INT64_MIN};
+    struct calendar day = {.unit = CALENDAR_DAY, .zone = {.shifts = &utc, .count = 1}};
+    struct limiter_policy daily;
+    limiter_policy_init(&daily, LIMITER_FIXED_WINDOW, 7, 0, DAYS(1), &day);
+    cr_assert_eq(daily.window_ns, 0);
+    cr_assert_eq(daily.calendar, &day);
+}
+
+Test(limiter, a_refund_of_nothing)
+{
+    for (int i = 0; i < LIMITER_ALGORITHMS; i++) {
+        struct counter counter = {.exists = false};
+        struct limiter_policy policy =
+            counter_policy((enum limiter_algorithm)i, 6, 6, SECONDS(60));
+        cr_assert_not(counter_refund(&counter, 1, T0));
+        counter_ask(&counter, &policy, 3, T0);
+        cr_assert_not(counter_refund(&counter, 0, T0 + SECONDS(1)));
+        cr_assert(counter_refund(&counter, 1, T0 + SECONDS(1)));
+    }
 }
 
 /* L = 0 closes a route: B is 0 as well, whatever was said of it. */
