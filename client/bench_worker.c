@@ -95,12 +95,13 @@ static struct bench_conn *next_free_conn(struct bench_worker *worker)
     }
 }
 
+/* Where no slot is free an answer will call again. */
 static void set_due_timer(struct bench_worker *worker, int64_t now)
 {
     int64_t due = due_ns(worker, worker->due_index);
     due = due < now + DUE_NS_MIN ? now + DUE_NS_MIN : due;
     const struct itimerspec when = {.it_value = {due / NS_PER_S, due % NS_PER_S}};
-    if (worker->sending) {
+    if (worker->sending && worker->free_total > 0) {
         (void)timerfd_settime(worker->due_fd, TFD_TIMER_ABSTIME, &when, NULL);
     }
 }

@@ -134,6 +134,7 @@ static void number(struct buf *out, double value)
 {
     static const char *const units[] = {"", "k", "M", "G", "T"};
     size_t unit = 0;
+    value = fabs(value) < 1e-12 ? 0 : value; /* never "-0" */
     while (fabs(value) >= 1000 - 1e-9 && unit < 4) {
         value /= 1000;
         unit++;
@@ -197,21 +198,13 @@ static void axes(struct buf *out, const struct frame *frame)
     buf_append_text(out, "</g>\n");
 }
 
-static void series(struct buf *out, const struct frame *frame, const struct svg_series *drawn,
-                   const char *colour)
+/* The line itself, without its path element. */
+static void line(struct buf *out, const struct frame *frame, const struct svg_series *drawn)
 {
-    double bottom = frame->top + PLOT_HEIGHT;
-    double x = 0;
-    if (drawn->count == 0) {
-        return;
-    }
-    buf_append_text(out, "<path d=\"");
     for (size_t i = 0; i < drawn->count; i++) {
+        double x = place_x(frame, drawn->points[i].x);
         double y = place_y(frame, drawn->points[i].y);
-        x = place_x(frame, drawn->points[i].x);
-        if (i == 0 && drawn->style == SVG_AREA) {
-            buf_printf(out, "M%.1f %.1fV%.1f", x, bottom, y);
-        } else if (i == 0) {
+        if (i == 0) {
             buf_printf(out, "M%.1f %.1f", x, y);
         } else if (drawn->style == SVG_LINE) {
             buf_printf(out, "L%.1f %.1f", x, y);
@@ -219,12 +212,26 @@ static void series(struct buf *out, const struct frame *frame, const struct svg_
             buf_printf(out, "H%.1fV%.1f", x, y);
         }
     }
-    if (drawn->style == SVG_AREA) {
-        buf_printf(out, "V%.1fZ\" fill=\"%s\" fill-opacity=\"0.18\"", bottom, colour);
-    } else {
-        buf_append_text(out, "\" fill=\"none\"");
+}
+
+static void series(struct buf *out, const struct frame *frame, const struct svg_series *drawn,
+                   const char *colour)
+{
+    double bottom = frame->top + PLOT_HEIGHT;
+    if (drawn->count == 0) {
+        return;
     }
-    buf_printf(out, " stroke=\"%s\" stroke-width=\"1.8\" stroke-linejoin=\"round\"/>\n", colour);
+    if (drawn->style == SVG_AREA) {
+        buf_append_text(out, "<path d=\"");
+        line(out, frame, drawn);
+        buf_printf(out, "V%.1fH%.1fZ\" fill=\"%s\" fill-opacity=\"0.18\"/>\n", bottom,
+                   place_x(frame, drawn->points[0].x), colour);
+    }
+    buf_append_text(out, "<path d=\"");
+    line(out, frame, drawn);
+    buf_printf(out, "\" fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\" "
+                    "stroke-linejoin=\"round\"/>\n",
+               colour);
 }
 
 /* From the right: names are of unknown width, so each gets what its letters may need. */
