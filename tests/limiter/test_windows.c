@@ -82,6 +82,36 @@ Test(fixed_window, two_spellings_of_a_calendar_are_one)
     cr_assert_eq(counter_ask(&counter, &plain, 0, T0 + SECONDS(300)).report.remaining, 6u);
 }
 
+/* In UTC a calendar day is a window of 24 hours: random traffic gets the same answers from both. */
+Test(fixed_window, a_utc_day_is_a_window_of_24_hours)
+{
+    static const struct calendar_shift utc = {.from_s = INT64_MIN};
+    struct calendar day = {.unit = CALENDAR_DAY, .zone = {&utc, 1}};
+    struct limiter_policy daily;
+    struct limiter_policy plain = fixed(9, DAYS(1));
+    struct counter by_day = {.exists = false};
+    struct counter by_hours = {.exists = false};
+    uint64_t random = 362436069;
+    int64_t now_ns = -YEARS(100);
+    limiter_policy_init(&daily, LIMITER_FIXED_WINDOW, 9, 0, 0, &day);
+    for (int i = 0; i < 200000; i++) {
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+        uint64_t cost = (random >> 40) % 4;
+        now_ns += (int64_t)((random >> 20) % (uint64_t)DAYS(1)) - DAYS(1) / 3;
+        struct counter_answer a = counter_ask(&by_day, &daily, cost, now_ns);
+        struct counter_answer b = counter_ask(&by_hours, &plain, cost, now_ns);
+        cr_assert_eq(a.outcome, b.outcome);
+        cr_assert_eq(a.report.remaining, b.report.remaining);
+        cr_assert_eq(a.report.retry_after_ns, b.report.retry_after_ns);
+        cr_assert_eq(a.report.reset_after_ns, b.report.reset_after_ns);
+        if (i % 7 == 0) {
+            cr_assert_eq(counter_refund(&by_day, 2, now_ns), counter_refund(&by_hours, 2, now_ns));
+        }
+        cr_assert(!by_day.exists || limiter_idle_at_ns(&daily, &by_day.state) ==
+                                        limiter_idle_at_ns(&plain, &by_hours.state));
+    }
+}
+
 /* 300 entries: the right ones are dropped, and the wait is that of the entry that frees enough. */
 Test(sliding_log, many_entries)
 {
