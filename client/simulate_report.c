@@ -32,9 +32,12 @@ static void append_span(struct buf *out, const struct simulate_tally *tally)
     text_append_time(out, tally->last_ns);
     int64_t length;
     if (!__builtin_sub_overflow(tally->last_ns, tally->first_ns, &length) && length > 0) {
+        double rate = (double)tally->requests * NS_PER_S / (double)length;
+        double per = rate >= 1 ? 1 : rate * 60 >= 1 ? 60 : 3600;
         buf_append_text(out, " (");
         simulate_table_append_duration(out, length);
-        buf_printf(out, ", %.3g requests/s)", (double)tally->requests * NS_PER_S / (double)length);
+        buf_printf(out, ", %.1f requests a %s)", rate * per,
+                   per < 2 ? "second" : per < 61 ? "minute" : "hour");
     }
 }
 
@@ -179,8 +182,8 @@ static void append_worst(struct buf *out, const struct simulate_tally_limit *lim
     if (refusals == 0) {
         return;
     }
-    buf_printf(out, "\n  %smost %s by %s%s\n", paint->bold,
-               limit->shadow ? "often it would be refused" : "refused", limit->name, paint->off);
+    buf_printf(out, "\n  %s%s %s most often%s\n", paint->bold, limit->name,
+               limit->shadow ? "would refuse" : "refused", paint->off);
     append_top(out, &limit->worst, refusals);
 }
 

@@ -133,11 +133,14 @@ void simulate_table_append(const struct simulate_table *table, const char *inden
             buf_append_text(out, indent);
             buf_append_text(out, i == 0 ? on : "");
         }
-        append_padded(out, cell, table->widths[column], table->alignment[column] == 'r', last);
+        if (*cell != '\0' || !last) { /* no blanks at the end of a line */
+            buf_append_text(out, column > 0 ? "  " : "");
+            append_padded(out, cell, table->widths[column], table->alignment[column] == 'r', last);
+        }
         if (last) {
             buf_append_text(out, i < table->columns ? off : "");
+            buf_append_byte(out, '\n');
         }
-        buf_append_text(out, last ? "\n" : "  ");
         cell += strlen(cell) + 1;
     }
 }
