@@ -4,7 +4,7 @@
  * ip_prefix), takes its counters with it. The counters of every other limit go on, each under the
  * numbers of the same plan value or override, or, where there is none such or it has no numbers,
  * under the limit's own. Of several overrides with the same match the first goes to the first, the
- * second to the second. Sorting and walking both sides keeps a file of 100 000 overrides cheap. */
+ * second to the second, and those left over to the last. Sorting and walking both sides keeps a file of 100 000 overrides cheap. */
 #include "engine/engine_map.h"
 
 #include <stdlib.h>
@@ -63,22 +63,31 @@ static void take_overrides(struct variants *variants, const struct policy_limit 
     sort_variants(variants);
 }
 
+static bool has_label(const struct variants *variants, uint32_t index, struct slice label)
+{
+    return index < variants->count && slice_equal(variants->list[index]->label, label);
+}
+
 /* Both sides ascend: walk them together. */
 static void map_variants(const struct variants *from, const struct variants *to, uint32_t own,
                          uint32_t *map)
 {
-    uint32_t j = 0;
+    uint32_t next = 0; /* the first of `to` that is not given away */
     for (uint32_t i = 0; i < from->count; i++) {
         const struct policy_variant *variant = from->list[i];
-        while (j < to->count && compare_slices(to->list[j]->label, variant->label) < 0) {
-            j++;
+        const struct policy_variant *heir = NULL;
+        while (next < to->count && compare_slices(to->list[next]->label, variant->label) < 0) {
+            next++;
         }
-        bool found = j < to->count && slice_equal(to->list[j]->label, variant->label);
+        if (has_label(to, next, variant->label)) {
+            heir = to->list[next++];
+        } else if (next > 0 && has_label(to, next - 1, variant->label)) {
+            heir = to->list[next - 1];
+        }
         if (variant->kind == POLICY_NUMBERS) {
-            bool numbers = found && to->list[j]->kind == POLICY_NUMBERS;
-            map[variant->policy] = numbers ? to->list[j]->policy : own;
+            bool numbers = heir != NULL && heir->kind == POLICY_NUMBERS;
+            map[variant->policy] = numbers ? heir->policy : own;
         }
-        j += found;
     }
 }
 

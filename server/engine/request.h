@@ -100,7 +100,8 @@ struct decision_row {
 
 struct decision {
     struct decision_row shown;
-    uint32_t row_count; /* 0 unless details were asked for */
+    uint32_t row_count; /* 0 unless details were asked for; a shadow limit that was skipped because
+                         * it cannot tell who is counted has no row */
     struct decision_row rows[LIMITS_ROUTE_LIMITS_MAX];
 };
 

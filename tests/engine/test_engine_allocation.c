@@ -36,33 +36,36 @@ static void start_counting(void)
     (void)__sanitizer_install_malloc_and_free_hooks(count_malloc, ignore_free);
 }
 #else
+static uint64_t fails_at; /* the allocation that fails; 0: none */
+
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 
+static bool may_allocate(void)
+{
+    return ++allocations != fails_at;
+}
+
 void *malloc(size_t size)
 {
-    allocations++;
-    return __libc_malloc(size);
+    return may_allocate() ? __libc_malloc(size) : NULL;
 }
 
 void *calloc(size_t count, size_t size)
 {
-    allocations++;
-    return __libc_calloc(count, size);
+    return may_allocate() ? __libc_calloc(count, size) : NULL;
 }
 
 void *realloc(void *memory, size_t size)
 {
-    allocations++;
-    return __libc_realloc(memory, size);
+    return may_allocate() ? __libc_realloc(memory, size) : NULL;
 }
 
 void *aligned_alloc(size_t alignment, size_t size)
 {
-    allocations++;
-    return __libc_memalign(alignment, size);
+    return may_allocate() ? __libc_memalign(alignment, size) : NULL;
 }
 
 static void start_counting(void)
@@ -110,3 +113,54 @@ Test(engine_allocation, ten_thousand_warm_decisions_allocate_nothing)
     cr_expect_eq(allocations, warm);
     fixture_close(&f);
 }
+
+#ifndef SANITIZED
+#define NUMBERED(limit)                                                                           \
+    "limits:\n  a: {algorithm: fixed_window, limit: " limit ", window: 60s}\n"                    \
+    "routes:\n  \"*\": [a]\n"
+
+Test(engine_allocation, a_reload_without_memory_leaves_the_old_limits_in_force)
+{
+    struct fixture f;
+    fixture_open(&f, NUMBERED("5"));
+    struct policy_set *next = fixture_parse(&f, NUMBERED("7"));
+    enum status status = STATUS_NO_MEMORY;
+    int failures = -1;
+    for (uint64_t nth = 1; status != STATUS_OK; nth++) {
+        cr_assert(status == STATUS_NO_MEMORY && nth < 100);
+        EXPECT_ALLOWED(fixture_look(&f, AT(0), "k", "r"), 5);
+        fails_at = allocations + nth;
+        status = engine_reload(f.engine, &next, AT(0), NULL);
+        fails_at = 0;
+        cr_assert_eq(next == NULL, status == STATUS_OK);
+        failures++;
+    }
+    cr_expect(failures >= 3, "only %d allocations were made to fail", failures);
+    EXPECT_ALLOWED(fixture_look(&f, AT(0), "k", "r"), 7);
+    fixture_close(&f);
+}
+
+Test(engine_allocation, no_engine_and_no_worker_without_memory)
+{
+    struct fixture f;
+    fixture_open(&f, NUMBERED("5"));
+    struct store *store = store_create(&(struct store_config){.shards = 1});
+    struct engine_config config = {store, f.metrics, fixture_parse(&f, NUMBERED("7"))};
+    struct engine *engine = NULL;
+    int failures = -1;
+    for (uint64_t nth = 1; engine == NULL; nth++) {
+        cr_assert(nth < 100);
+        fails_at = allocations + nth;
+        engine = engine_create(&config);
+        fails_at = 0;
+        failures++;
+    }
+    cr_expect(failures >= 3);
+    fails_at = allocations + 1;
+    cr_expect_null(engine_worker_create(engine, metrics_worker(f.metrics, 0)));
+    fails_at = 0;
+    engine_destroy(&engine);
+    store_destroy(&store);
+    fixture_close(&f);
+}
+#endif

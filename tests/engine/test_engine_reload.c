@@ -219,6 +219,23 @@ Test(engine_reload, a_bucket_goes_on_under_the_override_with_the_same_match)
     fixture_close(&f);
 }
 
+Test(engine_reload, of_overrides_with_the_same_match_each_goes_to_its_own)
+{
+    struct fixture f;
+    fixture_open(&f, OVERRIDES_OF("{match: {key: k}, limit: 60, until: 2026-01-01T00:00:05Z}, "
+                                  "{match: {key: k}, limit: 120, burst: 60}"));
+    struct request all = fixture_costing("k", "r", 60);
+    EXPECT_ALLOWED(fixture_decide(&f, AT(6), &all), 0); /* the second: 2 a second */
+    fixture_reload(&f, AT(11), OVERRIDES_OF("{match: {key: k}, limit: 6, "
+                                            "until: 2026-01-01T00:00:05Z}, "
+                                            "{match: {key: k}, limit: 240, burst: 60}"));
+    /* 50 used at 11; 4 a second since */
+    EXPECT_ALLOWED(fixture_ask(&f, AT(16), "k", "r"), 29);
+    fixture_reload(&f, AT(16), OVERRIDES_OF("{match: {key: k}, limit: 60}"));
+    EXPECT_ALLOWED(fixture_ask(&f, AT(17), "k", "r"), 29); /* 31 used at 16; 1 a second */
+    fixture_close(&f);
+}
+
 Test(engine_reload, overrides_and_plans_may_change_without_a_counter_being_lost)
 {
     struct fixture f;
