@@ -262,15 +262,14 @@ static void yaml_tree_finish(struct yaml_tree_builder *builder)
 {
     struct yaml_tree_node *node = builder->stack[--builder->depth];
     node->open = false;
-    const struct yaml_tree_node *bad = NULL;
+    struct yaml_tree_mapping_fault fault = {.at = NULL};
     if (node->kind == YAML_TREE_MAPPING &&
-        yaml_tree_mapping_close(builder->tree, node, &bad) != STATUS_OK) {
+        yaml_tree_mapping_close(builder->tree, node, &fault) != STATUS_OK) {
         yaml_tree_no_memory(builder);
         return;
     }
-    if (bad != NULL) {
-        yaml_tree_fault(builder, bad->line, bad->column,
-                        "<<: expected a mapping or a list of mappings to merge");
+    if (fault.at != NULL) {
+        yaml_tree_fault(builder, fault.at->line, fault.at->column, "%s", fault.text);
     }
     yaml_tree_account(builder, node);
 }
@@ -310,8 +309,23 @@ static void yaml_tree_on_document(struct yaml_tree_builder *builder, const yaml_
     }
 }
 
+/* What ends only because the readable text does has not ended at all. */
+static bool yaml_tree_ends_unread(struct yaml_tree_builder *builder, const yaml_event_t *event)
+{
+    bool ends = event->type == YAML_SEQUENCE_END_EVENT || event->type == YAML_MAPPING_END_EVENT;
+    if (!ends || !builder->unreadable) {
+        return false;
+    }
+    yaml_tree_seek(builder, event->start_mark.index);
+    return builder->cursor.offset >= builder->text.size;
+}
+
 static void yaml_tree_on_event(struct yaml_tree_builder *builder, const yaml_event_t *event)
 {
+    if (yaml_tree_ends_unread(builder, event)) {
+        builder->done = true;
+        return;
+    }
     switch (event->type) {
     case YAML_SCALAR_EVENT:
         yaml_tree_on_scalar(builder, event);
@@ -370,11 +384,12 @@ static void yaml_tree_on_error(struct yaml_tree_builder *builder, const yaml_par
 }
 
 /* The last item of a sequence or mapping that broke off may be half of what was meant: a scalar
- * on the line where reading stopped is not looked at. */
+ * on the line where reading stopped is not looked at, nor one that had not begun. */
 static void yaml_tree_drop_half(struct yaml_tree_node *node, uint32_t line)
 {
     struct yaml_tree_item *last = node->last;
-    if (last == NULL || last->value->kind != YAML_TREE_SCALAR || last->value->line != line) {
+    if (last == NULL || last->value->kind != YAML_TREE_SCALAR ||
+        (last->value->line != line && last->value->text.size > 0)) {
         return;
     }
     struct yaml_tree_item *before = NULL;

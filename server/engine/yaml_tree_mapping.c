@@ -89,18 +89,19 @@ static enum status yaml_tree_mapping_merge(struct yaml_tree *tree,
                                            struct yaml_tree_node *mapping,
                                            const struct yaml_tree_node *value,
                                            struct name_index *index,
-                                           const struct yaml_tree_node **bad)
+                                           struct yaml_tree_mapping_fault *fault)
 {
+    static const char expected[] = "<<: expected a mapping or a list of mappings to merge";
     if (value->kind == YAML_TREE_MAPPING) {
         return yaml_tree_mapping_merge_one(tree, mapping, value, index);
     }
     if (value->kind == YAML_TREE_SCALAR) {
-        *bad = value;
+        *fault = (struct yaml_tree_mapping_fault){.at = value, .text = expected};
         return STATUS_OK;
     }
     for (const struct yaml_tree_item *item = value->first; item != NULL; item = item->next) {
         if (item->value->kind != YAML_TREE_MAPPING) {
-            *bad = item->value;
+            *fault = (struct yaml_tree_mapping_fault){.at = item->value, .text = expected};
             return STATUS_OK;
         }
         enum status status = yaml_tree_mapping_merge_one(tree, mapping, item->value, index);
@@ -111,7 +112,7 @@ static enum status yaml_tree_mapping_merge(struct yaml_tree *tree,
     return STATUS_OK;
 }
 
-/* Takes the first `<<` entry out of the list; a second one stays, as the repeated key it is. */
+/* Takes the first `<<` entry out of the list. */
 static struct yaml_tree_item *yaml_tree_mapping_take_merge(struct yaml_tree_node *mapping)
 {
     struct yaml_tree_item *before = NULL;
@@ -135,9 +136,9 @@ static struct yaml_tree_item *yaml_tree_mapping_take_merge(struct yaml_tree_node
 }
 
 enum status yaml_tree_mapping_close(struct yaml_tree *tree, struct yaml_tree_node *mapping,
-                                    const struct yaml_tree_node **bad)
+                                    struct yaml_tree_mapping_fault *fault)
 {
-    *bad = NULL;
+    *fault = (struct yaml_tree_mapping_fault){.at = NULL};
     if (mapping->count <= YAML_TREE_MAPPING_SMALL) {
         yaml_tree_mapping_mark_small(mapping);
         bool merges = false;
@@ -156,7 +157,11 @@ enum status yaml_tree_mapping_close(struct yaml_tree *tree, struct yaml_tree_nod
     struct yaml_tree_item *merge =
         status == STATUS_OK ? yaml_tree_mapping_take_merge(mapping) : NULL;
     if (merge != NULL) {
-        status = yaml_tree_mapping_merge(tree, mapping, merge->value, &index, bad);
+        status = yaml_tree_mapping_merge(tree, mapping, merge->value, &index, fault);
+    }
+    while (merge != NULL && (merge = yaml_tree_mapping_take_merge(mapping)) != NULL) {
+        *fault = (struct yaml_tree_mapping_fault){
+            .at = merge->key, .text = "<< stands here twice; give it a list of mappings"};
     }
     return status;
 }
