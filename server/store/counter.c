@@ -99,8 +99,8 @@ static void apply_value(struct counter_memory *memory, struct table_slot *slot,
     slot->word = kind == COUNTER_PLAIN ? next->lo : next->hi << 32 | next->lo;
 }
 
-void counter_apply(struct counter_memory *memory, struct table_slot *slot, bool is_log,
-                   const struct limiter_step *step, uint32_t policy, uint32_t generation)
+void counter_apply_other(struct counter_memory *memory, struct table_slot *slot, bool is_log,
+                         const struct limiter_step *step, uint32_t policy, uint32_t generation)
 {
     enum counter_kind kind = COUNTER_LOG;
     if (is_log) {

@@ -76,9 +76,23 @@ void counter_memory_init(struct counter_memory *memory);
 bool counter_reserve(struct counter_memory *memory, const struct table_slot *slot, bool is_log,
                      const struct limiter_step *step, uint32_t count);
 
+void counter_apply_other(struct counter_memory *memory, struct table_slot *slot, bool is_log,
+                         const struct limiter_step *step, uint32_t policy, uint32_t generation);
+
 /* Applies a step, after counter_reserve; sets all but order and tag. */
-void counter_apply(struct counter_memory *memory, struct table_slot *slot, bool is_log,
-                   const struct limiter_step *step, uint32_t policy, uint32_t generation);
+static inline void counter_apply(struct counter_memory *memory, struct table_slot *slot,
+                                 bool is_log, const struct limiter_step *step, uint32_t policy,
+                                 uint32_t generation)
+{
+    if (is_log || step->next.hi != 0 || counter_kind(slot) == COUNTER_WIDE) {
+        counter_apply_other(memory, slot, is_log, step, policy, generation);
+        return;
+    }
+    slot->time_ns = step->next.time_ns;
+    slot->word = step->next.lo;
+    slot->meta =
+        policy << COUNTER_POLICY_SHIFT | COUNTER_CHANGED | generation | (uint32_t)COUNTER_PLAIN;
+}
 
 /* Gives back what the slot refers to; the slot is to be erased next. */
 void counter_release(struct counter_memory *memory, struct table_slot *slot);

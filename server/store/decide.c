@@ -21,14 +21,19 @@ static enum store_verdict verdict_of(enum limiter_outcome outcome)
 }
 
 /* Writes an admission and keeps the instants at which house-keeping is due true: a report's
- * reset_after is when the counter becomes as if never used. */
-static void charge(struct shard *shard, struct table_slot *slot, const struct store_item *item,
-                   const struct limiter_step *step, int64_t now_ns)
+ * reset_after is when the counter becomes as if never used. An admission under the numbers that
+ * the counter had before only moves that further away, and so leaves the segment's head alone. */
+static inline void charge(struct shard *shard, struct table_slot *slot,
+                          const struct store_item *item, const struct limiter_step *step,
+                          int64_t now_ns)
 {
-    struct table_key key = {.order = slot->order, .tag = slot->tag};
+    bool same = slot->meta != 0 && counter_policy(slot) == item->policy->id;
     counter_apply(&shard->memory, slot, is_log(item->policy), step, item->policy->id,
                   shard->generation);
-    shard_note_due(shard, key, arith_add_ns(now_ns, item->report.reset_after_ns));
+    if (!same) {
+        struct table_key key = {.order = slot->order, .tag = slot->tag};
+        shard_note_due(shard, key, arith_add_ns(now_ns, item->report.reset_after_ns));
+    }
 }
 
 static inline void note_now(struct shard *shard, int64_t now_ns)
