@@ -196,6 +196,18 @@ Test(sliding_counter, waits_into_the_window_after_the_next)
     cr_assert_eq(refused.report.retry_after_ns, MS(14500));
 }
 
+/* The largest numbers: three quarters of 999 999 999 999 999 is no whole number. */
+Test(sliding_counter, rounds_wide_products_up)
+{
+    struct counter counter = {.exists = false};
+    struct limiter_policy policy = sliding_counter(999999999999999, DAYS(3652));
+    counter_ask(&counter, &policy, 999999999999999, 0);
+    struct counter_answer look = counter_ask(&counter, &policy, 0, DAYS(3652 + 913));
+    cr_assert_eq(look.report.remaining, UINT64_C(249999999999999));
+    look = counter_ask(&counter, &policy, 0, DAYS(3652) + 1);
+    cr_assert_eq(look.report.remaining, 0u);
+}
+
 Test(sliding_counter, refund_takes_the_current_window_first)
 {
     struct counter counter = {.exists = false};

@@ -460,25 +460,25 @@ static void play_many(enum limiter_algorithm algorithm, uint64_t scenes)
 
 Test(random, token_bucket)
 {
-    play_many(LIMITER_TOKEN_BUCKET, 30000);
+    play_many(LIMITER_TOKEN_BUCKET, 20000);
 }
 
 Test(random, leaky_bucket)
 {
-    play_many(LIMITER_LEAKY_BUCKET, 30000);
+    play_many(LIMITER_LEAKY_BUCKET, 20000);
 }
 
 Test(random, fixed_window)
 {
-    play_many(LIMITER_FIXED_WINDOW, 30000);
+    play_many(LIMITER_FIXED_WINDOW, 20000);
 }
 
 Test(random, sliding_window_log)
 {
-    play_many(LIMITER_SLIDING_LOG, 30000);
+    play_many(LIMITER_SLIDING_LOG, 20000);
 }
 
 Test(random, sliding_window_counter)
 {
-    play_many(LIMITER_SLIDING_COUNTER, 30000);
+    play_many(LIMITER_SLIDING_COUNTER, 20000);
 }
