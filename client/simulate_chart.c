@@ -1,5 +1,5 @@
-/* The first panel stacks: its upper edge is all requests, the refused ones lie on the floor in
- * front. The second panel has a line for each of the limits that refuse most. */
+/* The first panel has what was allowed and, in front of it, what was refused; the second a line for
+ * each of the limits that refuse most. */
 #include "simulate_chart.h"
 
 #include "base/text.h"
@@ -26,14 +26,12 @@ struct drawing {
 };
 
 static const struct svg_point *points_of(struct drawing *drawing, size_t run,
-                                         const struct simulate_series *series,
-                                         const struct simulate_series *below)
+                                         const struct simulate_series *series)
 {
     struct svg_point *points = drawing->points + run * drawing->count;
     for (size_t i = 0; i + 1 < drawing->count; i++) {
-        uint64_t value = series->bins[i] + (below == NULL ? 0 : below->bins[i]);
-        points[i] = (struct svg_point){
-            .x = drawing->first_s + (double)i * drawing->width_s, .y = (double)value};
+        points[i] = (struct svg_point){.x = drawing->first_s + (double)i * drawing->width_s,
+                                       .y = (double)series->bins[i]};
     }
     points[drawing->count - 1] = (struct svg_point){
         .x = drawing->first_s + (double)(drawing->count - 1) * drawing->width_s,
@@ -127,7 +125,7 @@ static size_t limit_series(struct drawing *drawing, const struct simulate_tally 
                        limits[i]->shadow ? " (shadow: would refuse)" : "");
         out[shown] = (struct svg_series){
             .name = names[shown],
-            .points = points_of(drawing, shown + 2, limits[i]->refusals, NULL),
+            .points = points_of(drawing, shown + 2, limits[i]->refusals),
             .count = drawing->count,
             .style = SVG_STEP};
         shown++;
@@ -136,11 +134,42 @@ static size_t limit_series(struct drawing *drawing, const struct simulate_tally 
     return shown;
 }
 
-static void append_text_duration(struct buf *out, const char *before, int64_t ns)
+/* What the picture is of, in words; each text ends in a NUL. */
+struct captions {
+    struct buf title;
+    struct buf subtitle;
+    struct buf unit; /* of the y axis */
+};
+
+static void write_captions(struct captions *captions, const struct simulate_tally *tally,
+                           const struct simulate_summary *summary)
 {
-    buf_append_text(out, before);
-    simulate_table_append_duration(out, ns);
-    buf_append_byte(out, 0);
+    buf_init(&captions->title, 0);
+    buf_init(&captions->subtitle, 0);
+    buf_init(&captions->unit, 0);
+    buf_printf(&captions->title, "%s under %s", summary->traffic_path, summary->limits_path);
+    simulate_table_append_count(&captions->subtitle, tally->requests);
+    buf_append_text(&captions->subtitle, " requests, ");
+    simulate_table_append_count(&captions->subtitle, tally->refused);
+    buf_append_text(&captions->subtitle, " refused, ");
+    text_append_time(&captions->subtitle, tally->first_ns);
+    buf_append_text(&captions->subtitle, " to ");
+    text_append_time(&captions->subtitle, tally->last_ns);
+    buf_append_text(&captions->unit, "requests in ");
+    simulate_table_append_duration(&captions->unit, simulate_series_width_ns(&tally->axis));
+    buf_append_byte(&captions->title, 0);
+    buf_append_byte(&captions->subtitle, 0);
+    buf_append_byte(&captions->unit, 0);
+}
+
+static bool captions_deinit(struct captions *captions)
+{
+    bool complete =
+        !captions->title.failed && !captions->subtitle.failed && !captions->unit.failed;
+    buf_deinit(&captions->title);
+    buf_deinit(&captions->subtitle);
+    buf_deinit(&captions->unit);
+    return complete;
 }
 
 static void draw(struct buf *out, struct drawing *drawing, const struct simulate_tally *tally,
@@ -148,39 +177,33 @@ static void draw(struct buf *out, struct drawing *drawing, const struct simulate
 {
     struct svg_series totals[] = {
         {.name = "allowed",
-         .points = points_of(drawing, 0, tally->allowed_series, tally->refused_series),
+         .points = points_of(drawing, 0, tally->allowed_series),
          .count = drawing->count,
          .style = SVG_AREA},
         {.name = "refused",
-         .points = points_of(drawing, 1, tally->refused_series, NULL),
+         .points = points_of(drawing, 1, tally->refused_series),
          .count = drawing->count,
          .style = SVG_AREA},
     };
     struct svg_series limits[LIMITS_SHOWN];
     char names[LIMITS_SHOWN][LIMITS_LIMIT_NAME_BYTES_MAX + 32];
     size_t limit_count = limit_series(drawing, tally, limits, names);
-    struct buf unit;
-    struct buf title;
-    buf_init(&unit, 0);
-    buf_init(&title, 0);
-    append_text_duration(&unit, "per ", simulate_series_width_ns(&tally->axis));
-    buf_printf(&title, "%s under %s", summary->traffic_path, summary->limits_path);
-    buf_append_byte(&title, 0);
-    const char *per = (const char *)unit.data;
+    struct captions captions;
+    write_captions(&captions, tally, summary);
+    const char *unit = (const char *)captions.unit.data;
     struct svg_panel panels[] = {
-        {.title = "Requests, allowed and refused", .x_label = "time (UTC)", .y_label = per,
+        {.title = "Requests, allowed and refused", .x_label = "time (UTC)", .y_label = unit,
          .series = totals, .series_count = 2, .x_ticks = drawing->ticks,
          .x_tick_count = drawing->tick_count},
-        {.title = "Refusals by limit", .x_label = "time (UTC)", .y_label = per,
+        {.title = "Refusals by limit", .x_label = "time (UTC)", .y_label = unit,
          .series = limits, .series_count = limit_count, .x_ticks = drawing->ticks,
          .x_tick_count = drawing->tick_count},
     };
-    if (!unit.failed && !title.failed) {
-        svg_chart(out, (const char *)title.data, NULL, panels, limit_count > 0 ? 2 : 1);
+    if (!captions.title.failed && !captions.subtitle.failed && !captions.unit.failed) {
+        svg_chart(out, (const char *)captions.title.data, (const char *)captions.subtitle.data,
+                  panels, limit_count > 0 ? 2 : 1);
     }
-    out->failed = out->failed || unit.failed || title.failed;
-    buf_deinit(&unit);
-    buf_deinit(&title);
+    out->failed = !captions_deinit(&captions) || out->failed;
 }
 
 void simulate_chart_append(struct buf *out, struct simulate_tally *tally,
