@@ -378,6 +378,11 @@ static bool config_finish(struct config *config, struct buf *out)
 static enum config_result config_gather(struct config *config, struct config_sources *sources,
                                         struct buf *text)
 {
+    const char *shell = options_last(&sources->line, "completion");
+    if (shell != NULL && strcmp(shell, "bash") != 0) {
+        buf_append_text(text, "--completion: expected bash");
+        return CONFIG_WRONG;
+    }
     if (config_print(&sources->line, text)) {
         return CONFIG_PRINTED;
     }

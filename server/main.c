@@ -48,18 +48,18 @@ static enum status make_engine(struct sluiced *self)
     limits_file_report_init(&report);
     enum status status = control_load_limits(&self->config, self->metrics, self->store,
                                              &config.set, &report);
+    struct slice lines = buf_slice(&report.text);
     if (status == STATUS_OK) {
-        control_log_lines(LOG_LEVEL_WARN, "limits accepted with a warning",
-                          buf_slice(&report.text));
+        control_log_lines(LOG_LEVEL_WARN, "limits accepted with a warning", lines);
         self->engine = engine_create(&config);
         if (self->engine == NULL) {
             policy_set_destroy(&config.set);
             status = STATUS_NO_MEMORY;
+            complain(self->config.limits, status_text(status));
         }
-    } else if (report.text.size > 0) {
-        (void)fprintf(stderr, "%.*s", (int)report.text.size, report.text.data + report.text.start);
-    }
-    if (status != STATUS_OK && report.text.size == 0) {
+    } else if (lines.size > 0) {
+        (void)fwrite(lines.data, 1, lines.size, stderr);
+    } else {
         complain(self->config.limits, status_text(status));
     }
     limits_file_report_deinit(&report);

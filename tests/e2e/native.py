@@ -209,6 +209,16 @@ class Daemon:
         with open(f'/proc/{self.process.pid}/status', encoding='ascii') as status:
             return 1024 * int(next(line.split()[1] for line in status if line.startswith('VmRSS')))
 
+    def sockets(self):
+        folder = f'/proc/{self.process.pid}/fd'
+        kinds = []
+        for name in os.listdir(folder):
+            try:
+                kinds.append(os.readlink(os.path.join(folder, name)))
+            except OSError:
+                pass
+        return sum(kind.startswith('socket:') for kind in kinds)
+
     def open_files(self):
         return len(os.listdir(f'/proc/{self.process.pid}/fd'))
 

@@ -84,7 +84,7 @@ def test_frames_that_end_the_connection():
     expect_error(varint(256 * 1024 + 1), INVALID_ARGUMENT, 0, usable=False)
     expect_error(b'\xff' * 10 + b'\x01', INVALID_ARGUMENT, 0, usable=False)
     expect_error(b'\x80' * 3, INVALID_ARGUMENT, 0, usable=False)
-    expect_error(b'GET / HTTP/1.1\r\nHost: x\r\n\r\n', INVALID_ARGUMENT, 0, usable=False)
+    expect_error(b'GET / HTTP/1.1\r\nUser-Agent: ' + b'y' * 99 + b'\r\n\r\n', INVALID_ARGUMENT, 0, usable=False)
 
 
 def test_an_error_is_read_even_with_more_sent_behind_it():
