@@ -9,4 +9,8 @@ if(TARGET sluice AND NOT SLUICE_FUZZ)
                      $<TARGET_FILE:sluice> ${case})
     set_tests_properties(cases.${name} PROPERTIES TIMEOUT 300)
   endforeach()
+  add_test(NAME cases.simulate
+           COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/cli.py $<TARGET_FILE:sluice>
+                   ${CMAKE_SOURCE_DIR})
+  set_tests_properties(cases.simulate PROPERTIES TIMEOUT 300)
 endif()
