@@ -1,0 +1,14 @@
+# The public contract and the dialect derived from it describe the same bytes; the examples of
+# proto/PROTOCOLS.md are what the daemon says.
+find_package(Python3 COMPONENTS Interpreter)
+find_program(PROTOC protoc)
+if(Python3_FOUND AND PROTOC AND NOT SLUICE_FUZZ)
+  add_test(NAME proto.dialect
+           COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/dialect.py ${PROTOC}
+                   ${CMAKE_SOURCE_DIR}/proto ${CMAKE_BINARY_DIR}/gen)
+endif()
+if(Python3_FOUND AND TARGET sluiced AND NOT SLUICE_FUZZ)
+  add_test(NAME proto.examples
+           COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/examples.py
+                   ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${CMAKE_SOURCE_DIR}/proto/PROTOCOLS.md)
+endif()
