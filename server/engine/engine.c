@@ -185,9 +185,6 @@ bool engine_refund(struct engine_worker *worker, struct engine_plan *plan, int64
             return false;
         }
     }
-    for (uint32_t i = 0; i < plan->item_count; i++) {
-        items_of(worker, plan)[i].verdict = STORE_ADMITTED; /* a look is */
-    }
     (void)engine_answer_make(&worker->scratch, plan, now_ns, decision);
     return true;
 }

@@ -145,6 +145,45 @@ Test(engine_answer, refused_shows_the_longest_wait_and_the_least_remaining)
     fixture_close(&f);
 }
 
+Test(engine_answer, never_is_longer_than_any_wait_before_it)
+{
+    struct fixture f;
+    fixture_open(&f, "limits:\n"
+                     "  window: {algorithm: fixed_window, limit: 3, window: 3650d}\n"
+                     "  small: {algorithm: token_bucket, limit: 2, window: 1s}\n"
+                     "routes:\n"
+                     "  w: [window]\n"
+                     "  r: [window, small]\n");
+    EXPECT_ALLOWED(fixture_ask(&f, AT(0), "k", "w"), 2);
+    struct request request = fixture_costing("k", "r", 3);
+    struct decision decision = fixture_decide(&f, AT(0), &request);
+    EXPECT_REFUSED(decision, 2, DECISION_NEVER);
+    EXPECT_NAME(decision.shown, "small");
+    fixture_close(&f);
+}
+
+Test(engine_answer, the_largest_delay_shows_beside_another_limits_numbers)
+{
+    struct fixture f;
+    fixture_open(&f, "limits:\n"
+                     "  slow: {algorithm: leaky_bucket, limit: 60, window: 60s}\n"
+                     "  fast: {algorithm: leaky_bucket, limit: 600, window: 60s}\n"
+                     "  dark: {algorithm: leaky_bucket, limit: 6, window: 60s, shadow: true}\n"
+                     "  few: {algorithm: fixed_window, limit: 5, window: 60s}\n"
+                     "routes:\n"
+                     "  r: [slow, fast, dark, few]\n");
+    EXPECT_ALLOWED(fixture_ask(&f, AT(0), "k", "r"), 4);
+    struct decision decision = fixture_ask(&f, AT(0), "k", "r");
+    EXPECT_ALLOWED(decision, 3);
+    EXPECT_NAME(decision.shown, "few");
+    cr_expect_eq(decision.shown.delay_ns, SECONDS(1)); /* not fast's 0.1 s, not dark's 10 s */
+    struct request dear = fixture_costing("k", "r", 4);
+    decision = fixture_decide(&f, AT(0), &dear);
+    EXPECT_REFUSED(decision, 3, SECONDS(60));
+    cr_expect_eq(decision.shown.delay_ns, 0);
+    fixture_close(&f);
+}
+
 Test(engine_answer, never_is_the_longest_wait_and_the_first_never_shows)
 {
     struct fixture f;
@@ -459,5 +498,10 @@ Test(engine_answer, a_full_store_refuses_what_needs_a_new_counter)
     EXPECT_ALLOWED(fixture_ask(&f, AT(20), "first", "w"), 3);
     cr_expect_eq(fixture_count(&f, "w", METRICS_STORE_FULL), 1u);
     cr_expect_eq(fixture_count(&f, "b", METRICS_STORE_FULL), 1u);
+    static const char *const names[] = {"w", "b", "s"};
+    for (int i = 0; i < 3; i++) {
+        uint32_t limit = metrics_limit(f.metrics, slice_text(names[i]));
+        cr_expect_eq(metrics_read_counters_refused(f.metrics, limit), 1u);
+    }
     fixture_close(&f);
 }

@@ -211,3 +211,35 @@ Test(engine_change, each_request_counts_once_under_the_limit_it_shows)
     cr_expect_eq(metrics_read_no_limit(f.metrics), 1u);
     fixture_close(&f);
 }
+
+/* The counter that makes room counts under its own limit, whichever numbers it had. */
+Test(engine_change, an_evicted_counter_counts_under_its_limit)
+{
+    static const char *const keys[] = {"own", "over", "plan"};
+    for (int i = 0; i < 3; i++) {
+        struct fixture f;
+        fixture_open_store(&f,
+                           "limits:\n"
+                           "  other: {algorithm: fixed_window, limit: 5, window: 60s}\n"
+                           "  a: {algorithm: fixed_window, limit: 5, window: 60s,\n"
+                           "      plans: {by: plan, values: {pro: {limit: 7}}},\n"
+                           "      overrides: [{match: {key: over}, limit: 6}]}\n"
+                           "routes:\n"
+                           "  a: [a]\n"
+                           "  o: [other]\n",
+                           (struct store_config){
+                               .shards = 1, .max_counters = 1, .when_full = STORE_EVICT});
+        struct request request = fixture_request(keys[i], "a");
+        if (i == 2) {
+            fixture_attribute(&request, "plan", "pro");
+        }
+        EXPECT_ALLOWED(fixture_decide(&f, AT(0), &request), i == 0 ? 4 : i == 1 ? 5 : 6);
+        EXPECT_ALLOWED(fixture_ask(&f, AT(0), "k", "o"), 4);
+        uint32_t a = metrics_limit(f.metrics, slice_text("a"));
+        uint32_t other = metrics_limit(f.metrics, slice_text("other"));
+        cr_expect_eq(metrics_read_counters_evicted(f.metrics, a), 1u);
+        cr_expect_eq(metrics_read_counters_evicted(f.metrics, other), 0u);
+        EXPECT_ALLOWED(fixture_ask(&f, AT(0), "k", "o"), 3);
+        fixture_close(&f);
+    }
+}

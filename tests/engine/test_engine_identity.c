@@ -33,6 +33,7 @@ Test(engine_identity, two_different_pairs_never_share_a_counter)
         {{"1", "11", "11", "1"}, {1, 2, 2, 1}},
         {{"{a}", "r", "a", "r"}, {3, 1, 1, 1}},
         {{"x\1\0\0\0y", "z", "x", "y\1\0\0\0z"}, {6, 1, 1, 6}},
+        {{"x\0\0\0\0y", "z", "x", "y\0\0\0\0z"}, {6, 1, 1, 6}},
     };
     for (unsigned i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         struct fixture f;
@@ -222,8 +223,10 @@ Test(engine_identity, limits_that_count_by_the_same_parts_stay_apart)
                      "  c: {algorithm: fixed_window, limit: 7, window: 60s, count_by: [ip, key]}\n"
                      "  d: {algorithm: fixed_window, limit: 6, window: 60s, count_by: [ip, key],\n"
                      "      ip_prefix: {of: ip, v4: 24}}\n"
+                     "  e: {algorithm: fixed_window, limit: 5, window: 60s, count_by: [ip, key],\n"
+                     "      ip_prefix: {of: ip, v4: 32}}\n"
                      "routes:\n"
-                     "  \"*\": [a, b, c, d]\n");
+                     "  \"*\": [a, b, c, d, e]\n");
     static const char *const addresses[] = {"192.0.2.1", "192.0.2.2"};
     struct decision decision = {0};
     for (int i = 0; i < 2; i++) {
@@ -232,7 +235,8 @@ Test(engine_identity, limits_that_count_by_the_same_parts_stay_apart)
         fixture_attribute(&request, "ip", addresses[i]);
         decision = fixture_decide(&f, AT(0), &request);
     }
-    cr_assert_eq(decision.row_count, 4);
+    cr_assert_eq(decision.row_count, 5);
+    cr_expect_eq(decision.rows[4].remaining, 4u);
     cr_expect_eq(decision.rows[0].remaining, 8u);
     cr_expect_eq(decision.rows[1].remaining, 7u);
     cr_expect_eq(decision.rows[2].remaining, 6u);
