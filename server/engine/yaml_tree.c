@@ -21,7 +21,7 @@ struct yaml_tree_builder {
     struct yaml_tree *tree;
     struct yaml_tree_text_cursor cursor;
     struct slice text; /* as far as it is readable */
-    bool unreadable;   /* something follows that is no text */
+    const char *unreadable; /* what is wrong with what follows; NULL: nothing does */
     struct yaml_tree_node *stack[LIMITS_FILE_DEPTH_MAX];
     struct yaml_tree_node *keys[LIMITS_FILE_DEPTH_MAX]; /* of a mapping, waiting for its value */
     uint32_t depth;
@@ -313,7 +313,7 @@ static void yaml_tree_on_document(struct yaml_tree_builder *builder, const yaml_
 static bool yaml_tree_ends_unread(struct yaml_tree_builder *builder, const yaml_event_t *event)
 {
     bool ends = event->type == YAML_SEQUENCE_END_EVENT || event->type == YAML_MAPPING_END_EVENT;
-    if (!ends || !builder->unreadable) {
+    if (!ends || builder->unreadable == NULL) {
         return false;
     }
     yaml_tree_seek(builder, event->start_mark.index);
@@ -368,7 +368,7 @@ static void yaml_tree_on_error(struct yaml_tree_builder *builder, const yaml_par
     }
     yaml_tree_seek(builder, parser->problem_mark.index);
     size_t offset = builder->cursor.offset;
-    if (builder->unreadable && offset >= builder->text.size) {
+    if (builder->unreadable != NULL && offset >= builder->text.size) {
         return;
     }
     char text[LIMITS_MESSAGE_BYTES_MAX];
@@ -429,13 +429,9 @@ static void yaml_tree_run(struct yaml_tree_builder *builder, yaml_parser_t *pars
         yaml_tree_on_event(builder, &event);
         yaml_event_delete(&event);
     }
-    if (builder->status == STATUS_OK && builder->unreadable && !builder->tree->cut) {
+    if (builder->status == STATUS_OK && builder->unreadable != NULL && !builder->tree->cut) {
         yaml_tree_text_cursor_seek_offset(&builder->cursor, builder->text.size);
-        yaml_tree_stop(builder,
-                       builder->text.size < builder->cursor.text.size &&
-                               builder->cursor.text.data[builder->text.size] < 0x80
-                           ? "a control character cannot stand in a limits file"
-                           : "not UTF-8 text");
+        yaml_tree_stop(builder, builder->unreadable);
     }
     /* A fault that stopped reading is the last one: those about unfinished ends would follow it. */
     struct yaml_tree_fault *last = builder->tree->last_fault;
@@ -444,6 +440,22 @@ static void yaml_tree_run(struct yaml_tree_builder *builder, yaml_parser_t *pars
         last->next = NULL;
         builder->tree->last_fault = last;
     }
+}
+
+/* As much of the text as libyaml is shown; *why is what follows it, or NULL. */
+static struct slice yaml_tree_readable(struct slice text, const char **why)
+{
+    size_t size = yaml_tree_text_readable(text);
+    size_t directives = yaml_tree_text_directives(slice_make(text.data, size));
+    *why = NULL;
+    if (directives < size) {
+        size = directives;
+        *why = "more %TAG directives than a limits file may have";
+    } else if (size < text.size) {
+        *why = text.data[size] < 0x80 ? "a control character cannot stand in a limits file"
+                                      : "not UTF-8 text";
+    }
+    return slice_make(text.data, size);
 }
 
 enum status yaml_tree_parse(struct yaml_tree *tree, struct slice text)
@@ -455,10 +467,8 @@ enum status yaml_tree_parse(struct yaml_tree *tree, struct slice text)
     if (text.data == NULL) {
         text = slice_text("");
     }
-    size_t readable = yaml_tree_text_readable(text);
-    struct yaml_tree_builder builder = {.tree = tree,
-                                        .text = slice_make(text.data, readable),
-                                        .unreadable = readable < text.size};
+    struct yaml_tree_builder builder = {.tree = tree};
+    builder.text = yaml_tree_readable(text, &builder.unreadable);
     yaml_tree_text_cursor_init(&builder.cursor, text);
     yaml_parser_t parser;
     enum status status = name_index_init(&builder.anchors, &tree->arena, 0);

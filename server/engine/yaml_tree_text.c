@@ -1,5 +1,7 @@
 #include "engine/yaml_tree_text.h"
 
+#define YAML_TREE_TEXT_DIRECTIVES 64u
+
 void yaml_tree_text_cursor_init(struct yaml_tree_text_cursor *cursor, struct slice text)
 {
     *cursor = (struct yaml_tree_text_cursor){.text = text, .line = 1};
@@ -107,4 +109,23 @@ size_t yaml_tree_text_readable(struct slice text)
         at += length;
     }
     return at;
+}
+
+size_t yaml_tree_text_directives(struct slice text)
+{
+    static const char directive[] = "%TAG";
+    uint32_t count = 0;
+    size_t at = 0;
+    while (at < text.size) {
+        const uint8_t *found = memchr(text.data + at, '%', text.size - at);
+        at = found == NULL ? text.size : (size_t)(found - text.data);
+        bool starts_line = at == 0 || text.data[at - 1] == '\n' || text.data[at - 1] == '\r';
+        if (starts_line && text.size - at >= sizeof(directive) - 1 &&
+            memcmp(text.data + at, directive, sizeof(directive) - 1) == 0 &&
+            ++count > YAML_TREE_TEXT_DIRECTIVES) {
+            return at;
+        }
+        at++;
+    }
+    return text.size;
 }

@@ -30,4 +30,8 @@ bool yaml_tree_text_tab_indent(const struct yaml_tree_text_cursor *cursor, uint3
 /* How many bytes from the start are valid UTF-8 and characters that YAML allows. */
 size_t yaml_tree_text_readable(struct slice text);
 
+/* Where the %TAG directives begin that are more than a limits file could need, or text.size.
+ * libyaml compares each of them with all before it. */
+size_t yaml_tree_text_directives(struct slice text);
+
 #endif

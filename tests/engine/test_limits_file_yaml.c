@@ -299,3 +299,19 @@ Test(limits_file_yaml, size_is_bounded)
     accepted_bytes(text, size - 1);
     free(text);
 }
+
+Test(limits_file_yaml, directives_are_bounded)
+{
+    struct buf text;
+    buf_init(&text, 0);
+    for (uint32_t i = 0; i < 200000; i++) {
+        buf_printf(&text, "%%TAG !a%u! x\n", i);
+    }
+    buf_append_text(&text, "---\nlimits: {}\nroutes: {}\n");
+    int64_t ticks_ns = clock_ticks_ns();
+    refused_bytes((const char *)buf_slice(&text).data, text.size,
+                  "l.yaml:65:1: more %TAG directives than a limits file may have\n");
+    expect_within(ticks_ns, 500);
+    buf_deinit(&text);
+    limits_text_accepted("%TAG !y! tag:yaml.org,2002:\n---\nlimits: !y!map {}\nroutes: {}\n", "");
+}
