@@ -38,9 +38,10 @@ struct peer {
     int port;
 };
 
-/* The id of the question at hand: the frames of a test's questions begin length, 08, id. Waits
- * until the whole frame is there; false when the connection ended or the test is over. */
-static inline bool peer_question(struct peer *peer, int fd, uint8_t *id)
+/* The id of the question at hand: the frames of a test's questions begin length, 08, id, and are
+ * short, and its ids have at most two bytes. Waits until the whole frame is there; false when the
+ * connection ended or the test is over. */
+static inline bool peer_question(struct peer *peer, int fd, unsigned *id)
 {
     uint8_t frame[512];
     size_t size = 0;
@@ -55,7 +56,7 @@ static inline bool peer_question(struct peer *peer, int fd, uint8_t *id)
         }
         size += (size_t)got;
         if (size == (size_t)frame[0] + 1) {
-            *id = frame[2];
+            *id = frame[2] < 0x80 ? frame[2] : (frame[2] & 0x7fu) | (unsigned)frame[3] << 7;
             return true;
         }
     }
@@ -67,12 +68,15 @@ static inline void peer_say(int fd, const void *bytes, size_t size)
     (void)!send(fd, bytes, size, MSG_NOSIGNAL);
 }
 
-static inline void peer_answer(int fd, enum peer_deed deed, uint8_t id)
+/* Ids go back in two bytes, also where one would do. */
+static inline void peer_answer(int fd, enum peer_deed deed, unsigned id)
 {
-    const uint8_t allowed[] = {12, 8, id, 0x12, 8, 8, 1, 16, 9, 24, 8, 64, 1};
-    const uint8_t refused[] = {10, 8, id, 0x12, 6, 16, 9, 64, 5, 24, 0};
-    const uint8_t error[] = {15, 8, id, 0x7a, 11, 8, 3, 18, 3, 'k', 'e', 'y', 26, 2, 'n', 'o'};
-    const uint8_t counters[] = {6, 8, id, 0x2a, 2, 8, 1};
+    const uint8_t low = (uint8_t)(id | 0x80);
+    const uint8_t high = (uint8_t)(id >> 7);
+    const uint8_t allowed[] = {13, 8, low, high, 0x12, 8, 8, 1, 16, 9, 24, 8, 64, 1};
+    const uint8_t refused[] = {11, 8, low, high, 0x12, 6, 16, 9, 64, 5, 24, 0};
+    const uint8_t error[] = {16, 8, low, high, 0x7a, 11, 8, 3, 18, 3, 'k', 'e', 'y', 26, 2, 'n', 'o'};
+    const uint8_t counters[] = {7, 8, low, high, 0x2a, 2, 8, 1};
     switch (deed) {
     case PEER_ANSWER:
         peer_say(fd, allowed, sizeof allowed);
@@ -84,7 +88,7 @@ static inline void peer_answer(int fd, enum peer_deed deed, uint8_t id)
         peer_say(fd, error, sizeof error);
         break;
     case PEER_WRONG_ID:
-        peer_answer(fd, PEER_ANSWER, (uint8_t)(id ^ 0x40));
+        peer_answer(fd, PEER_ANSWER, id + 1000);
         break;
     case PEER_WRONG_KIND:
         peer_say(fd, counters, sizeof counters);
@@ -105,7 +109,7 @@ static inline void peer_answer(int fd, enum peer_deed deed, uint8_t id)
 
 static inline void peer_serve(struct peer *peer, int fd, enum peer_deed deed)
 {
-    uint8_t id;
+    unsigned id;
     while (peer_question(peer, fd, &id)) {
         peer_answer(fd, deed, id);
         if (deed == PEER_CLOSE || deed == PEER_GOODBYE) {
