@@ -4,7 +4,8 @@
  * ip_prefix), takes its counters with it. The counters of every other limit go on, each under the
  * numbers of the same plan value or override, or, where there is none such or it has no numbers,
  * under the limit's own. Of several overrides with the same match the first goes to the first, the
- * second to the second, and those left over to the last. Sorting and walking both sides keeps a file of 100 000 overrides cheap. */
+ * second to the second, and those left over to the last. Sorting and walking both sides keeps a
+ * file of 100 000 overrides cheap. */
 #include "engine/engine_map.h"
 
 #include <stdlib.h>
