@@ -370,8 +370,9 @@ Test(limits_file_errors, twenty_are_told_and_the_rest_counted)
         for (uint32_t i = 0; i < count; i++) {
             buf_printf(&text, "  l%u: {algorithm: fixed_window, limit: x, window: 60s}\n", i);
             if (i < 20) {
-                buf_printf(&expected, "l.yaml:%u:%u: limit \"l%u\": limit: \"x\" is no number" WHOLE,
-                           i + 3, i < 10 ? 40 : 41, i);
+                buf_printf(&expected,
+                           "l.yaml:%u:%u: limit \"l%u\": limit: \"x\" is no number" WHOLE, i + 3,
+                           i < 10 ? 40 : 41, i);
             }
         }
         buf_append_text(&expected, count == 20 ? "" : "and 7 more\n");
