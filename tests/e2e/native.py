@@ -11,6 +11,8 @@ import tempfile
 import time
 
 SLUICED = os.environ.get('SLUICED') or os.path.join(sys.argv[1], 'sluiced')
+# Sanitizers keep freed memory: what is resident says nothing then.
+SANITIZED = bool(os.environ.get('SLUICE_SANITIZE'))
 REASONS = ('', 'UNDER_LIMIT', 'UNLIMITED', 'NO_LIMIT', 'SHADOWED', 'OVER_LIMIT', 'COST_EXCEEDS_LIMIT', 'BLOCKED',
            'STORE_FULL')
 INVALID_ARGUMENT, PERMISSION_DENIED, RESOURCE_EXHAUSTED, UNIMPLEMENTED, UNAVAILABLE = 3, 7, 8, 12, 14

@@ -3,7 +3,7 @@ import os
 import socket
 import time
 
-from native import UNAVAILABLE, Connection, Daemon, ask, ask_body, frame, main, read_varint, text, varint
+from native import SANITIZED, UNAVAILABLE, Connection, Daemon, ask, ask_body, frame, main, read_varint, text, varint
 
 LIMITS = '''limits:
   big: {algorithm: fixed_window, limit: 1000, window: year}
@@ -43,7 +43,7 @@ def test_a_peer_that_never_reads():
         assert time.monotonic() - start < 2
     grown = daemon.resident_bytes() - before
     assert sent > 5 << 20, sent
-    assert grown < 40 << 20, f'{grown} bytes for 20 deaf peers that sent {sent}'
+    assert SANITIZED or grown < 40 << 20, f'{grown} bytes for 20 deaf peers that sent {sent}'
     for peer in peers:
         peer.close()
     assert daemon.stop()[0] == 0
@@ -182,7 +182,8 @@ def test_a_crowd_comes_and_goes():
     for i in range(3):
         assert crowd(daemon, f'again{i}') == 1
     assert daemon.open_files() == files, (daemon.open_files(), files)
-    assert daemon.resident_bytes() < resident * 1.05 + (1 << 20), (daemon.resident_bytes(), resident)
+    grown = daemon.resident_bytes() - resident
+    assert SANITIZED or grown < resident / 20 + (1 << 20), (grown, resident)
     daemon.stop()
 
 

@@ -7,6 +7,7 @@ if(Python3_FOUND AND TARGET sluiced AND NOT SLUICE_FUZZ)
     string(REGEX REPLACE "^test_" "" name ${name})
     add_test(NAME e2e.${name}
              COMMAND ${Python3_EXECUTABLE} -B ${script} ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
-    set_tests_properties(e2e.${name} PROPERTIES TIMEOUT 300)
+    set_tests_properties(e2e.${name} PROPERTIES TIMEOUT 300
+      ENVIRONMENT "SLUICE_SANITIZE=${SLUICE_SANITIZE}")
   endforeach()
 endif()
