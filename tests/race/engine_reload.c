@@ -1,9 +1,9 @@
 /* Workers decide while limits are reloaded under them. Plain asserts, so that it also runs where
  * ThreadSanitizer watches.
  *
- * File i has limit a = BASE + i and limit b = 2 * BASE + i. Every answer must come from one file
- * alone (never a mix), and no unit may be lost or counted twice: in the end each counter has used
- * exactly what was allowed. */
+ * File i has three limits of three algorithms, each of its own base number + i. Every answer must
+ * come from one file alone (never a mix), and no unit may be lost or counted twice: at each answer
+ * all three have used the same, and in the end exactly what was allowed. */
 #include "engine/engine.h"
 #include "engine/limits_file.h"
 
@@ -16,7 +16,9 @@
 #define KEYS 40
 #define READS 1500
 #define READ_REQUESTS 16
-#define BASE 1000000000ull
+#define BASE_A 1000000000ull
+#define BASE_B 2000000000ull /* times its window it does not fit 64 bits: a wide counter */
+#define BASE_LOG 500000ull
 #define NOW_NS INT64_C(1767225600000000000)
 
 struct race {
@@ -43,7 +45,7 @@ struct runner {
 
 static struct policy_set *file_number(struct race *race, unsigned number)
 {
-    char text[512];
+    char text[640];
     struct policy_set *set = NULL;
     struct limits_file_report report;
     struct limits_file_options options = {.key = store_hash_key(race->store),
@@ -52,13 +54,14 @@ static struct policy_set *file_number(struct race *race, unsigned number)
     (void)snprintf(text, sizeof(text),
                    "limits:\n"
                    "  a: {algorithm: fixed_window, limit: %llu, window: 365d}\n"
-                   "  b: {algorithm: fixed_window, limit: %llu, window: 365d}\n"
+                   "  b: {algorithm: token_bucket, limit: %llu, window: 365d}\n"
+                   "  log: {algorithm: sliding_window_log, limit: %llu, window: 365d}\n"
                    "%s"
                    "routes:\n"
                    "  \"*\": [%s]\n",
-                   BASE + number, 2 * BASE + number,
+                   BASE_A + number, BASE_B + number, BASE_LOG + number,
                    number % 2 == 0 ? "  c: {algorithm: fixed_window, limit: 7, window: 1s}\n" : "",
-                   number % 3 == 0 ? "b, a" : "a, b");
+                   number % 3 == 0 ? "b, log, a" : "a, b, log");
     limits_file_report_init(&report);
     REQUIRE(limits_file_parse("limits.yaml", slice_text(text), &options, &set, &report) ==
             STATUS_OK);
@@ -66,20 +69,28 @@ static struct policy_set *file_number(struct race *race, unsigned number)
     return set;
 }
 
+static const struct decision_row *row_of(const struct decision *decision, const char *name)
+{
+    for (uint32_t i = 0; i < decision->row_count; i++) {
+        if (slice_equal_text(decision->rows[i].limit_name, name)) {
+            return &decision->rows[i];
+        }
+    }
+    REQUIRE(false);
+    return NULL;
+}
+
 static void check_answer(const struct decision *decision)
 {
-    const struct decision_row *a = &decision->rows[0];
-    const struct decision_row *b = &decision->rows[1];
-    REQUIRE(decision->shown.allowed && decision->row_count == 2);
-    if (slice_equal_text(a->limit_name, "b")) {
-        a = &decision->rows[1];
-        b = &decision->rows[0];
-    }
-    REQUIRE(slice_equal_text(a->limit_name, "a") && slice_equal_text(b->limit_name, "b"));
-    REQUIRE(b->limit - a->limit == BASE);
-    REQUIRE(b->remaining - a->remaining == BASE);
-    REQUIRE(slice_equal_text(decision->shown.limit_name, "a"));
-    REQUIRE(decision->shown.remaining == a->remaining);
+    REQUIRE(decision->shown.allowed && decision->row_count == 3);
+    const struct decision_row *a = row_of(decision, "a");
+    const struct decision_row *b = row_of(decision, "b");
+    const struct decision_row *log = row_of(decision, "log");
+    REQUIRE(a->limit - BASE_A == b->limit - BASE_B && a->limit - BASE_A == log->limit - BASE_LOG);
+    REQUIRE(a->limit - a->remaining == b->limit - b->remaining);
+    REQUIRE(a->limit - a->remaining == log->limit - log->remaining);
+    REQUIRE(slice_equal_text(decision->shown.limit_name, "log"));
+    REQUIRE(decision->shown.remaining == log->remaining);
 }
 
 static void one_read(struct runner *runner)
@@ -160,7 +171,7 @@ static void check_totals(struct race *race, struct runner *runners)
         REQUIRE(look.shown.limit - look.shown.remaining == allowed);
         engine_leave(worker);
     }
-    REQUIRE(metrics_read_decisions(race->metrics, metrics_limit(race->metrics, slice_text("a")),
+    REQUIRE(metrics_read_decisions(race->metrics, metrics_limit(race->metrics, slice_text("log")),
                                    METRICS_ALLOWED) == WORKERS * READS * READ_REQUESTS + KEYS);
 }
 
