@@ -214,6 +214,38 @@ Test(engine_identity, an_empty_attribute_is_a_value_and_a_missing_one_an_error)
     fixture_close(&f);
 }
 
+Test(engine_identity, who_is_unlimited_or_blocked_is_still_to_be_named)
+{
+    struct fixture f;
+    fixture_open(&f, "limits:\n"
+                     "  u: {algorithm: fixed_window, limit: 1, window: 60s, count_by: [user],\n"
+                     "      overrides: [{match: {key: vip}, unlimited: true},\n"
+                     "                  {match: {key: bad}, blocked: true}]}\n"
+                     "routes:\n"
+                     "  \"*\": [u]\n");
+    static const char *const keys[] = {"vip", "bad", "k"};
+    for (int i = 0; i < 3; i++) {
+        struct request request = fixture_request(keys[i], "r");
+        cr_expect_str_eq(fixture_error(&f, &request).field, "attributes.user");
+    }
+    fixture_close(&f);
+}
+
+Test(engine_identity, an_override_sees_the_address_as_sent)
+{
+    struct fixture f;
+    fixture_open(&f, "limits:\n"
+                     "  net: {algorithm: fixed_window, limit: 2, window: 60s, ip_prefix: {},\n"
+                     "        overrides: [{match: {key: \"2001:db8::7\"}, limit: 9}]}\n"
+                     "routes:\n"
+                     "  \"*\": [net]\n");
+    EXPECT_ALLOWED(fixture_ask(&f, AT(0), "2001:db8::7", "r"), 8);
+    EXPECT_ALLOWED(fixture_ask(&f, AT(0), "2001:db8::8", "r"), 0); /* the same counter, its own L */
+    EXPECT_REFUSED(fixture_ask(&f, AT(0), "2001:DB8::7", "r"), 0, SECONDS(60));
+    EXPECT_ALLOWED(fixture_ask(&f, AT(0), "2001:db8::7", "r"), 6);
+    fixture_close(&f);
+}
+
 Test(engine_identity, limits_that_count_by_the_same_parts_stay_apart)
 {
     struct fixture f;
