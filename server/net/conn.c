@@ -1,6 +1,8 @@
 #include "net/conn.h"
 
 #include "base/clock.h"
+#include "net/conn_deadline.h"
+#include "net/conn_state.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -12,42 +14,6 @@
 /* What an idle connection may keep of its own buffers. */
 #define CONN_KEEP_BYTES (4u * 1024)
 #define CONN_OUTPUT_KEEP_BYTES (1024u * 1024)
-/* How long a closing connection still swallows what its peer sends: closing over unread bytes
- * would reset the connection, and the peer might lose the error it is to read. */
-#define CONN_LINGER_NS CLOCK_NS_PER_S
-#define CONN_GOODBYE_NS (CLOCK_NS_PER_S / 5) /* the same when the server goes */
-
-enum conn_state {
-    CONN_OPEN,   /* requests are read and answered */
-    CONN_ENDING, /* what is written goes out, then no more */
-    CONN_LINGER, /* our side is shut; the peer's last bytes are swallowed */
-    CONN_CLOSED
-};
-
-struct conn {
-    union {
-        uv_handle_t handle;
-        uv_stream_t stream;
-        uv_tcp_t tcp;
-        uv_pipe_t pipe;
-    } io;
-    struct conn_home *home;
-    struct conn *next;
-    struct conn *previous;
-    const struct wire_protocol *protocol;
-    void *session;
-    enum conn_state state;
-    bool writing;        /* the socket was full: `output` is on its way, nothing is read */
-    bool own_input;      /* this read goes into `input`, not into the shared buffer */
-    struct buf input;    /* read and not consumed */
-    struct buf output;   /* written and not taken by the socket */
-    int64_t last_ns;     /* the latest byte either way */
-    int64_t waiting_ns;  /* the unfinished request began; 0: there is none */
-    int64_t lingering_ns;
-    uv_write_t write;
-    uv_shutdown_t shutdown;
-};
-
 static void conn_feed(struct conn *conn, struct slice in, int64_t now_ns);
 static void conn_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *unused);
 
@@ -82,7 +48,7 @@ static void conn_closed(uv_handle_t *handle)
     home->on_closed(home->data);
 }
 
-static void conn_close(struct conn *conn)
+void conn_close(struct conn *conn)
 {
     if (conn->state == CONN_CLOSED) {
         return;
@@ -92,34 +58,6 @@ static void conn_close(struct conn *conn)
         conn->protocol->close(&conn->session);
     }
     uv_close(&conn->io.handle, conn_closed);
-}
-
-static void conn_check(struct conn *conn, int64_t now_ns);
-
-/* Looks at every deadline; goes to sleep when there is none. */
-static void conn_tick(uv_timer_t *timer)
-{
-    struct conn_home *home = timer->data;
-    int64_t now_ns = clock_now_ns();
-    bool needed = false;
-    for (struct conn *conn = home->first, *next; conn != NULL; conn = next) {
-        next = conn->next;
-        conn_check(conn, now_ns);
-        needed = needed || conn->waiting_ns != 0 || conn->state == CONN_LINGER ||
-                 home->timeouts.idle_ns > 0;
-    }
-    if (!needed) {
-        home->ticking = false;
-        (void)uv_timer_stop(timer);
-    }
-}
-
-static inline void conn_need_tick(struct conn_home *home)
-{
-    if (!home->ticking) {
-        home->ticking = true;
-        (void)uv_timer_start(&home->tick, conn_tick, home->tick_ms, home->tick_ms);
-    }
 }
 
 static void conn_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
@@ -166,7 +104,7 @@ static void conn_linger(struct conn *conn)
         conn_close(conn);
         return;
     }
-    conn_need_tick(conn->home);
+    conn_deadline_watch(conn->home);
 }
 
 /* Nothing is being written: goes on with what the state asks for. */
@@ -278,7 +216,7 @@ static void conn_note_waiting(struct conn *conn, size_t used, size_t left, int64
         conn->waiting_ns = now_ns;
     }
     if (conn->home->timeouts.request_ns > 0) {
-        conn_need_tick(conn->home);
+        conn_deadline_watch(conn->home);
     }
 }
 
@@ -307,11 +245,7 @@ static void conn_feed(struct conn *conn, struct slice in, int64_t now_ns)
         return;
     }
     if (result == WIRE_CLOSE) {
-        conn->state = CONN_ENDING;
-        conn->waiting_ns = 0;
-        if (!conn->writing) {
-            conn_linger(conn);
-        }
+        conn_end(conn);
         return;
     }
     conn_keep(conn, in, used);
@@ -341,17 +275,18 @@ static void conn_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *unused)
     }
 }
 
-/* Sends what the adapter appended to the shared output and ends the connection. */
-static void conn_end(struct conn *conn)
+void conn_end(struct conn *conn)
 {
     conn_send(conn);
     if (conn->state != CONN_OPEN) {
         return;
     }
     conn->state = CONN_ENDING;
-    conn->waiting_ns = 0;
+    conn->waiting_ns = clock_now_ns();
     if (!conn->writing) {
         conn_linger(conn);
+    } else {
+        conn_deadline_watch(conn->home);
     }
 }
 
@@ -367,61 +302,23 @@ static void conn_say_goodbye(struct conn *conn)
     }
 }
 
-/* Has one of the connection's deadlines passed? */
-static void conn_check(struct conn *conn, int64_t now_ns)
-{
-    const struct conn_timeouts *timeouts = &conn->home->timeouts;
-    if (conn->state == CONN_LINGER) {
-        int64_t most_ns = conn->home->stopping ? CONN_GOODBYE_NS : CONN_LINGER_NS;
-        if (now_ns - conn->lingering_ns >= most_ns) {
-            conn_close(conn);
-        }
-        return;
-    }
-    if (conn->state == CONN_OPEN && timeouts->request_ns > 0 && conn->waiting_ns != 0 &&
-        now_ns - conn->waiting_ns >= timeouts->request_ns) {
-        conn->protocol->timed_out(conn->session, conn->home->wire, &conn->home->output);
-        conn_end(conn);
-        return;
-    }
-    if (timeouts->idle_ns > 0 && now_ns - conn->last_ns >= timeouts->idle_ns) {
-        conn_close(conn);
-    }
-}
-
-static uint64_t conn_tick_ms(const struct conn_timeouts *timeouts)
-{
-    int64_t shortest_ns = CONN_LINGER_NS;
-    if (timeouts->request_ns > 0 && timeouts->request_ns < shortest_ns) {
-        shortest_ns = timeouts->request_ns;
-    }
-    if (timeouts->idle_ns > 0 && timeouts->idle_ns < shortest_ns) {
-        shortest_ns = timeouts->idle_ns;
-    }
-    int64_t ms = shortest_ns / 4 / CLOCK_NS_PER_MS;
-    return ms < 1 ? 1 : (uint64_t)ms;
-}
-
 enum status conn_home_init(struct conn_home *home)
 {
     home->first = NULL;
     home->count = 0;
-    home->ticking = false;
     home->stopping = false;
-    home->tick_ms = conn_tick_ms(&home->timeouts);
     home->input = malloc(CONN_JOIN_BYTES + CONN_READ_BYTES);
     if (home->input == NULL) {
         return STATUS_NO_MEMORY;
     }
     buf_init(&home->output, WIRE_OUT_HIGH_BYTES + LIMITS_SERVER_FRAME_BYTES_MAX);
-    (void)uv_timer_init(home->loop, &home->tick);
-    home->tick.data = home;
+    conn_deadline_init(home);
     return STATUS_OK;
 }
 
 void conn_home_deinit(struct conn_home *home)
 {
-    uv_close((uv_handle_t *)&home->tick, NULL);
+    conn_deadline_deinit(home);
     buf_deinit(&home->output);
     free(home->input);
     home->input = NULL;
@@ -487,7 +384,7 @@ enum status conn_open(struct conn_home *home, const struct conn_socket *socket)
         return STATUS_OK;
     }
     if (home->timeouts.idle_ns > 0) {
-        conn_need_tick(home);
+        conn_deadline_watch(home);
     }
     conn_send(conn);
     if (!conn->writing) {

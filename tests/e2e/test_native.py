@@ -2,8 +2,7 @@
 import time
 
 from native import (INVALID_ARGUMENT, PERMISSION_DENIED, SANITIZED, UNIMPLEMENTED, Daemon, ask, ask_body, fields,
-                    frame, main,
-                    number, response, text, varint)
+                    frame, main, number, response, text, varint)
 
 LIMITS = '''limits:
   tb: {algorithm: token_bucket, limit: 5, window: 1h}

@@ -32,7 +32,7 @@ Test(native_decode, random_requests_are_read_as_protobuf_c_reads_them)
         arena_reset(&arena);
         struct slice wire = random_pack(&random_request(&source, &arena)->base, &arena);
         cr_assert(by_protobuf_c(&arena, wire, &theirs));
-        cr_assert(native_decode_request(wire, &ours), "round %d: what protobuf-c packs is usual", i);
+        cr_assert(native_decode_request(wire, &ours), "round %d: packed, so usual", i);
         cr_assert(random_same_request(&ours, &theirs), "round %d", i);
     }
     arena_deinit(&arena);
