@@ -17,6 +17,7 @@
 
 #define FLUSH_BYTES ((size_t)64 * 1024)
 #define PROGRESS_LINES 4096u
+#define PROGRESS_WIDTH 30u
 #define PROGRESS_FIRST_NS (500 * CLOCK_NS_PER_MS)
 #define PROGRESS_EVERY_NS (100 * CLOCK_NS_PER_MS)
 
@@ -267,7 +268,18 @@ static void close_all(struct job *job)
     buf_deinit(&job->out);
 }
 
-/* "  42 %  4,200,000 lines", written over itself. */
+/* [##########..............]  42 % */
+static void append_bar(struct buf *out, double part)
+{
+    part = part > 1 ? 1 : part;
+    buf_append_byte(out, '[');
+    for (unsigned i = 0; i < PROGRESS_WIDTH; i++) {
+        buf_append_byte(out, i < (unsigned)(part * PROGRESS_WIDTH) ? '#' : '.');
+    }
+    buf_printf(out, "] %3.0f %%  ", part * 100);
+}
+
+/* A bar and a count, written over themselves. */
 static void show_progress(struct job *job)
 {
     int64_t now = clock_ticks_ns();
@@ -280,8 +292,7 @@ static void show_progress(struct job *job)
     buf_init(&text, 0);
     buf_append_text(&text, "\r\033[K");
     if (total > 0) {
-        double part = (double)traffic_bytes_read(job->traffic) / (double)total;
-        buf_printf(&text, "%3.0f %%  ", (part > 1 ? 1 : part) * 100);
+        append_bar(&text, (double)traffic_bytes_read(job->traffic) / (double)total);
     }
     simulate_table_append_count(&text, job->lines);
     buf_append_text(&text, " requests");

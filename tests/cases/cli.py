@@ -193,6 +193,14 @@ routes: {"*": [a, b]}
         self.assertEqual([(w["key"], w["requests"]) for w in limit["worst_keys"]],
                          [(f"k{k}", k - 5) for k in range(19, 9, -1)])
 
+    def test_memory_follows_the_live_counters(self):
+        limits = self.write("short.yaml", FIVE.replace("10s", "10ms"))
+        lines = "".join(f'{{"t_ns":{T0 + i * 10**6},"key":"k{i}","route":"r"}}\n'
+                        for i in range(60000))
+        summary = json.loads(self.run_it(limits, "--json", stdin=lines)[0])
+        self.assertEqual(summary["limits"][0]["counters"], 60000)
+        self.assertLess(summary["counters_held"], 10000)  # a second of them, and some to sweep
+
     def test_human_summary(self):
         out, err = self.run_it(LIMITS, LOG)
         self.assertEqual(err, "")
