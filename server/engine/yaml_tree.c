@@ -280,7 +280,7 @@ static void yaml_tree_on_alias(struct yaml_tree_builder *builder, const yaml_eve
     struct slice name = slice_text((const char *)event->data.alias.anchor);
     uint32_t at = name_index_find(&builder->anchors, 0, name);
     if (at == NAME_INDEX_NONE) {
-        yaml_tree_stop(builder, "an alias names an anchor that was not set before it");
+        yaml_tree_stop(builder, "no anchor of this name was set before; text that begins with * needs quotes");
         return;
     }
     struct yaml_tree_node *node = builder->anchored[at];
@@ -372,7 +372,10 @@ static void yaml_tree_on_error(struct yaml_tree_builder *builder, const yaml_par
         return;
     }
     char text[LIMITS_MESSAGE_BYTES_MAX];
-    if (offset < builder->text.size && builder->text.data[offset] == '\t') {
+    if (parser->context != NULL && strcmp(parser->context, "while scanning an alias") == 0) {
+        yaml_tree_seek(builder, parser->context_mark.index);
+        (void)snprintf(text, sizeof(text), "text that begins with * needs quotes");
+    } else if (offset < builder->text.size && builder->text.data[offset] == '\t') {
         (void)snprintf(text, sizeof(text), "a tab cannot stand here; indent with spaces");
     } else {
         (void)snprintf(text, sizeof(text), "not valid YAML: %s%s%s",

@@ -171,7 +171,10 @@ Test(limits_file_yaml, anchors_aliases_and_merge_keys)
 Test(limits_file_yaml, bad_aliases_and_merges)
 {
     limits_text_refused("limits: {}\nroutes: {x: *y}\n",
-                        "l.yaml:2:13: an alias names an anchor that was not set before it\n");
+                        "l.yaml:2:13: no anchor of this name was set before; text that "
+                        "begins with * needs quotes\n");
+    limits_text_refused("limits: {}\nroutes:\n  *: []\n",
+                        "l.yaml:3:3: text that begins with * needs quotes\n");
     limits_text_refused("limits: &x {a: *x}\nroutes: {}\n",
                         "l.yaml:1:16: an alias stands inside what it repeats\n");
     limits_text_refused("limits: {<<: 5}\nroutes: {}\n",
