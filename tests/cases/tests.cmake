@@ -13,4 +13,7 @@ if(TARGET sluice AND NOT SLUICE_FUZZ)
            COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/cli.py $<TARGET_FILE:sluice>
                    ${CMAKE_SOURCE_DIR})
   set_tests_properties(cases.simulate PROPERTIES TIMEOUT 300)
+  add_test(NAME model.simulate
+           COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/model.py $<TARGET_FILE:sluice> 30)
+  set_tests_properties(model.simulate PROPERTIES TIMEOUT 600)
 endif()
