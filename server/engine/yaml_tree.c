@@ -280,7 +280,9 @@ static void yaml_tree_on_alias(struct yaml_tree_builder *builder, const yaml_eve
     struct slice name = slice_text((const char *)event->data.alias.anchor);
     uint32_t at = name_index_find(&builder->anchors, 0, name);
     if (at == NAME_INDEX_NONE) {
-        yaml_tree_stop(builder, "no anchor of this name was set before; text that begins with * needs quotes");
+        yaml_tree_stop(builder,
+                       "no anchor of this name was set before; "
+                       "text that begins with * needs quotes");
         return;
     }
     struct yaml_tree_node *node = builder->anchored[at];

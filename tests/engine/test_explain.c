@@ -104,8 +104,8 @@ Test(explain, plans_unlimited_and_blocked)
     request.has_cost = true;
     request.cost = 7;
     expect_part(&request, "cost       7\n");
-    expect_part(&request, "  from       the limit itself, line 2: no override matches, and \"plan\" "
-                          "names no plan\n");
+    expect_part(&request, "  from       the limit itself, line 2: no override matches, and "
+                          "\"plan\" names no plan\n");
     with(&request, "plan", "pro");
     expect_part(&request, "  numbers    600 per 1m, burst 20\n"
                           "  from       plan \"pro\", the value of \"plan\"\n");

@@ -286,7 +286,8 @@ Test(zone, rules_that_are_none)
 Test(zone, rules_are_the_c_librarys)
 {
     static const char *const rules[] = {
-        "CET-1CEST,M3.5.0,M10.5.0/3", "EST5EDT,M3.2.0,M11.1.0", "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0",
+        "CET-1CEST,M3.5.0,M10.5.0/3", "EST5EDT,M3.2.0,M11.1.0",
+        "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0",
         "XYZ3ABC,J60/0,J300/0",       "XYZ3ABC,59/0,299/0",     "IST-1GMT0,M10.5.0,M3.5.0/1",
         "XYZ-5:45",                   "XYZ3ABC2:30,M1.2.1/-2,M12.4.6/26", NULL};
     struct arena arena;
@@ -333,7 +334,7 @@ Test(zone, written_changes_that_make_no_sense)
     struct zone_file file = {.size = 0};
     put_block(&file, '\0', 4, 3, 0);
     struct zone_file bad = file;
-    bad.bytes[44 + 3] = 0xff; /* the first change later than the second? only by 255 s: still good */
+    bad.bytes[44 + 3] = 0xff; /* the first change later by 255 s: still before the second */
     cr_expect_eq(parse_file(&bad, &arena, &zone), STATUS_OK);
     bad.bytes[44] = 0x7f; /* now it is later */
     cr_expect_eq(parse_file(&bad, &arena, &zone), STATUS_INVALID);
