@@ -26,7 +26,9 @@ static const char fixture_limits[] =
     "  \"lb\": [lb]\n"
     "  \"ip\": [ip]\n"
     "  \"big\": [big]\n"
-    "  \"all\": [tb, fw, sh]\n";
+    "  \"all\": [tb, fw, sh]\n"
+    "  \"POST /login\": [tb]\n"
+    "  \"GET /export\": [tb, lb]\n";
 
 struct fixture {
     struct metrics *metrics;
