@@ -1,0 +1,41 @@
+/* gRPC over HTTP/2: which methods there are, and how a call's message becomes its answer. Framing
+ * of streams is http2.c's; what a method means is its handler's, in a file a service (grpc_native,
+ * grpc_health, grpc_reflection, envoy_wire).
+ *
+ *   stream ends -> grpc_find -> the 5-byte prefix is checked and taken off -> handle -> prefix,
+ *   answer, trailers; or trailers alone, with the error's code and sentence */
+#ifndef WIRE_GRPC_H
+#define WIRE_GRPC_H
+
+#include "wire/wire.h"
+
+/* One message of a call, and where its answer goes. */
+struct grpc_call {
+    struct wire_worker *worker; /* its arena and scratch are the handler's until it returns; its
+                                 * engine was entered and rewound */
+    const struct wire_peer *peer;
+    int64_t now_ns;
+    struct slice message;        /* without the prefix; may be empty */
+    struct buf *out;             /* the answer's bytes are appended, without a prefix; whatever was
+                                  * appended is dropped when the call fails */
+    uint64_t *answered;          /* raised by the decisions made */
+    struct request_error *error; /* filled where the code is not REQUEST_OK; `code` need not be */
+};
+
+enum grpc_kind {
+    GRPC_UNARY,  /* one message, one answer */
+    GRPC_STREAM, /* an answer to each message as it comes; the caller ends the stream */
+    GRPC_WATCH   /* one message; the answer holds until the server goes, then another ends it */
+};
+
+struct grpc_method {
+    const char *path; /* "/sluice.v1.RateLimiter/ShouldAllow" */
+    enum grpc_kind kind;
+    /* REQUEST_OK: *call->out has the answer. Counts its own requests and errors. */
+    enum request_code (*handle)(struct grpc_call *call);
+};
+
+/* The method a call names, or NULL. */
+const struct grpc_method *grpc_find(struct slice path);
+
+#endif
