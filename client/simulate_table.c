@@ -8,6 +8,7 @@
 
 #define NS_PER_MS INT64_C(1000000)
 #define NS_PER_S INT64_C(1000000000)
+#define DAY_NS (86400 * NS_PER_S)
 
 void simulate_table_init(struct simulate_table *table, const char *alignment)
 {
@@ -83,9 +84,24 @@ void simulate_table_share(struct simulate_table *table, uint64_t part, uint64_t 
     simulate_table_cell(table, "%.1f %%", (double)part * 100.0 / (double)whole);
 }
 
+/* What a duration of that size is told in. */
+static int64_t duration_unit(int64_t ns)
+{
+    static const int64_t units[][2] = {{7 * DAY_NS, 3600 * NS_PER_S},
+                                       {DAY_NS, 60 * NS_PER_S},
+                                       {NS_PER_S, NS_PER_S},
+                                       {NS_PER_MS, NS_PER_MS}};
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (ns >= units[i][0]) {
+            return units[i][1];
+        }
+    }
+    return 1;
+}
+
 void simulate_table_append_duration(struct buf *out, int64_t ns)
 {
-    int64_t unit = ns >= NS_PER_S ? NS_PER_S : ns >= NS_PER_MS ? NS_PER_MS : 1;
+    int64_t unit = duration_unit(ns);
     if (ns > INT64_MAX - unit) {
         buf_append_text(out, "292 years");
         return;

@@ -173,7 +173,8 @@ static void add_decision(struct simulate_tally *tally, const struct policy_set *
     tally->requests++;
     tally->allowed += shown->allowed;
     tally->refused += !shown->allowed;
-    tally->not_limited += shown->allowed && shown->limit == DECISION_UNLIMITED;
+    tally->not_limited += shown->allowed && (shown->limit_name.size == 0 ||
+                                             shown->reason == REASON_UNLIMITED);
     if (tally->charted) {
         if (tally->failed || !find_bin(tally, item->t_ns, &bin)) {
             return;

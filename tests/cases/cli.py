@@ -193,6 +193,39 @@ routes: {"*": [a, b]}
         self.assertEqual([(w["key"], w["requests"]) for w in limit["worst_keys"]],
                          [(f"k{k}", k - 5) for k in range(19, 9, -1)])
 
+    def test_identities_are_told_as_they_are_counted(self):
+        limits = self.write("who.yaml", """limits:
+  all: {algorithm: fixed_window, limit: 1, window: 60s, count_by: []}
+  net: {algorithm: fixed_window, limit: 1, window: 60s, count_by: [ip], ip_prefix: {v4: 24}}
+  both: {algorithm: fixed_window, limit: 1, window: 60s, count_by: [key, route]}
+routes: {"all": [all], "net": [net], "GET *": [both]}
+""")
+        asked = [("k", "all", "192.0.2.1"), ("l", "all", "192.0.2.1"), ("k", "net", "192.0.2.1"),
+                 ("k", "net", "::ffff:192.0.2.9"), ("k", "net", "2001:db8::1"),
+                 ("k", "net", "2001:DB8:0:0:1::"), ("k\n", "GET /", "x"), ("k\n", "GET /", "y")]
+        out, _ = self.run_it(limits, "--json", stdin="".join(json.dumps(
+            {"t_ns": T0, "key": k, "route": r, "attributes": {"ip": ip}}) + "\n"
+            for k, r, ip in asked))
+        worst = {l["limit_name"]: {w["key"] for w in l["worst_keys"]}
+                 for l in json.loads(out)["limits"]}
+        self.assertEqual(worst, {"all": {"everybody"}, "both": {"k\\n GET /"},
+                                 "net": {"192.0.2.0/24", "2001:db8::/64"}})
+
+    def test_nothing_limits(self):
+        limits = self.write("free.yaml", """limits:
+  most: {algorithm: token_bucket, limit: 999999999999999, window: 1h}
+  own: {algorithm: fixed_window, limit: 1, window: 1h,
+        overrides: [{match: {key: vip}, unlimited: true}]}
+  dry: {algorithm: fixed_window, limit: 1, window: 1h, shadow: true}
+routes: {"most": [most], "own": [own], "dry": [dry], "free": []}
+""")
+        asked = [("k", "most"), ("vip", "own"), ("k", "dry"), ("k", "dry"), ("k", "free"),
+                 ("k", "elsewhere"), ("k", "own")]
+        summary = json.loads(self.run_it(limits, "--json", stdin="".join(
+            f'{{"t_ns":{T0},"key":"{k}","route":"{r}"}}\n' for k, r in asked))[0])
+        self.assertEqual(summary["allowed"], 7)
+        self.assertEqual(summary["not_limited"], 5)
+
     def test_memory_follows_the_live_counters(self):
         limits = self.write("short.yaml", FIVE.replace("10s", "10ms"))
         lines = "".join(f'{{"t_ns":{T0 + i * 10**6},"key":"k{i}","route":"r"}}\n'

@@ -180,6 +180,8 @@ Test(simulate_table, durations_round_up)
                 {1000001, "2ms"},
                 {1000000001, "2s"},
                 {3600000000000, "1h"},
+                {86400000000001, "1d1m"},
+                {604800000000001, "1w1h"},
                 {INT64_MAX, "292 years"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct buf out;
