@@ -8,6 +8,8 @@
  * file of 100 000 overrides cheap. */
 #include "engine/engine_map.h"
 
+#include "engine/policy_builtin.h"
+
 #include <stdlib.h>
 
 /* Variants of one limit, sorted by label; equal labels in file order. */
@@ -236,6 +238,7 @@ static void map_all(const struct policy_set *from, const struct policy_set *to,
     for (uint32_t i = 0; i < from->policies.count; i++) {
         map[i] = STORE_GONE;
     }
+    policy_builtin_map(from, to, map);
     for (uint32_t i = 0; i < from->limit_count; i++) {
         const struct policy_limit *limit = &from->limits[i];
         const struct policy_limit **found =

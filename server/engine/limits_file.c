@@ -7,6 +7,7 @@
 #include "engine/limits_file_read.h"
 #include "engine/limits_file_route.h"
 #include "engine/limits_file_source.h"
+#include "engine/policy_builtin.h"
 #include "engine/policy_index.h"
 #include "engine/policy_route_index.h"
 
@@ -154,15 +155,18 @@ static enum status limits_file_complete(struct limits_file_build *build)
     struct policy_set *set = build->set;
     const struct limits_file_options *options = build->options;
     size_t size = sizeof(struct limiter_policy) * build->policy_count;
-    struct limiter_policy *policies = arena_alloc(&set->arena, size);
+    struct limiter_policy *policies =
+        arena_alloc(&set->arena, size + sizeof(struct limiter_policy) * POLICY_BUILTINS);
     if (policies == NULL) {
         return STATUS_NO_MEMORY;
     }
     if (size > 0) {
         memcpy(policies, build->policies, size);
     }
-    set->policies =
-        (struct store_policies){.policies = policies, .count = build->policy_count};
+    set->builtin_first = build->policy_count;
+    policy_builtin_fill(policies, set->builtin_first);
+    set->policies = (struct store_policies){.policies = policies,
+                                            .count = build->policy_count + POLICY_BUILTINS};
     set->loaded_ns = options->now_ns;
     struct hash_key key = {.bytes = {0}};
     if (options->key != NULL) {

@@ -108,6 +108,7 @@ struct policy_set {
     struct policy_route_index *route_index;
     unsigned normalise; /* enum policy_normalise, or-ed */
     struct store_policies policies;
+    uint32_t builtin_first; /* where the builtin ones begin in it (policy_builtin.h) */
     int64_t loaded_ns;
 };
 

@@ -1,6 +1,8 @@
 /* What an accepted limits file becomes. */
 #include "limits_text.h"
 
+#include "engine/policy_builtin.h"
+
 #define MINUTE_NS (INT64_C(60) * 1000000000)
 
 static const char limits_example[] =
@@ -203,7 +205,8 @@ Test(limits_file, the_burst_of_neither_is_the_limit_in_force)
 Test(limits_file, policies_are_dense_and_each_variant_has_its_own)
 {
     struct policy_set *set = limits_text_set(limits_example);
-    cr_expect_eq(set->policies.count, 5 + 4 + 2);
+    cr_expect_eq(set->builtin_first, 5 + 4 + 2);
+    cr_expect_eq(set->policies.count, set->builtin_first + POLICY_BUILTINS);
     for (uint32_t i = 0; i < set->policies.count; i++) {
         cr_expect_eq(set->policies.policies[i].id, i);
     }
