@@ -11,8 +11,11 @@
 #define CONTROL_SWEEP_BUDGET 256
 #define CONTROL_TURN_NS CLOCK_NS_PER_MS
 #define CONTROL_BUSY_MS 20
+#define CONTROL_HURRY_MS 2 /* a new file waits for the one before to be applied */
 #define CONTROL_IDLE_MS 500
 #define CONTROL_REMINDER_MS 60000
+
+static const int control_numbers[CONTROL_SIGNALS] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
 
 enum status control_load_limits(const struct config *config, struct metrics *metrics,
                                 const struct store *store, struct policy_set **out,
@@ -65,12 +68,14 @@ static void control_apply(struct control *control)
                   {"file", slice_text(control->config->limits)}, {"limits", slice_text(limits)},
                   {"routes", slice_text(routes)});
         notify_ready();
-    } else if (status != STATUS_UNAVAILABLE) {
+        (void)uv_timer_start(&control->sweep, control_sweep, 0, 0);
+    } else if (status == STATUS_UNAVAILABLE) {
+        (void)uv_timer_start(&control->sweep, control_sweep, CONTROL_HURRY_MS, 0);
+    } else {
         policy_set_destroy(&control->waiting);
         control_reload_failed(control, slice_text(status_text(status)));
     }
     buf_deinit(&fresh);
-    (void)uv_timer_start(&control->sweep, control_sweep, 0, 0);
 }
 
 static void control_reload(struct control *control)
@@ -106,10 +111,8 @@ static void control_sweep(uv_timer_t *timer)
     while (more && clock_ticks_ns() - start_ns < CONTROL_TURN_NS) {
         more = engine_sweep(control->engine, now_ns, CONTROL_SWEEP_BUDGET);
     }
-    bool waits = control->waiting != NULL;
-    (void)uv_timer_start(timer, control_sweep,
-                         more || waits ? CONTROL_BUSY_MS : CONTROL_IDLE_MS, 0);
-    if (waits) {
+    (void)uv_timer_start(timer, control_sweep, more ? CONTROL_BUSY_MS : CONTROL_IDLE_MS, 0);
+    if (control->waiting != NULL) {
         control_apply(control);
     }
 }
@@ -125,6 +128,10 @@ static void control_on_signal(uv_signal_t *handle, int number)
     struct control *control = handle->data;
     if (number == SIGHUP) {
         control_reload(control);
+        return;
+    }
+    if (number == SIGUSR1) {
+        log_event(LOG_LEVEL_WARN, "no snapshot: counters are in memory only", NULL, 0);
         return;
     }
     LOG_EVENT(LOG_LEVEL_INFO, "stopping",
@@ -147,23 +154,25 @@ enum status control_start(struct control *control)
     (void)uv_timer_init(control->loop, &control->reminder);
     control->sweep.data = control;
     control->reminder.data = control;
-    enum status first = control_watch(control, &control->stop_signals[0], SIGTERM);
-    enum status second = control_watch(control, &control->stop_signals[1], SIGINT);
-    enum status third = control_watch(control, &control->reload_signal, SIGHUP);
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < CONTROL_SIGNALS; i++) {
+        enum status one = control_watch(control, &control->signals[i], control_numbers[i]);
+        status = status == STATUS_OK ? one : status;
+    }
     (void)uv_timer_start(&control->sweep, control_sweep, CONTROL_IDLE_MS, 0);
     if (control->config->shadow_all) {
         control_remind(&control->reminder);
         (void)uv_timer_start(&control->reminder, control_remind, CONTROL_REMINDER_MS,
                              CONTROL_REMINDER_MS);
     }
-    return first != STATUS_OK ? first : second != STATUS_OK ? second : third;
+    return status;
 }
 
 void control_stop(struct control *control)
 {
-    uv_close((uv_handle_t *)&control->stop_signals[0], NULL);
-    uv_close((uv_handle_t *)&control->stop_signals[1], NULL);
-    uv_close((uv_handle_t *)&control->reload_signal, NULL);
+    for (size_t i = 0; i < CONTROL_SIGNALS; i++) {
+        uv_close((uv_handle_t *)&control->signals[i], NULL);
+    }
     uv_close((uv_handle_t *)&control->sweep, NULL);
     uv_close((uv_handle_t *)&control->reminder, NULL);
     if (control->waiting != NULL) {

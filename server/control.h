@@ -8,16 +8,17 @@
 
 #include <uv.h>
 
+#define CONTROL_SIGNALS 4
+
 struct control {
     const struct config *config;
     struct engine *engine;
     struct metrics *metrics;
     uv_loop_t *loop;
-    uv_signal_t stop_signals[2]; /* SIGTERM, SIGINT */
-    uv_signal_t reload_signal;   /* SIGHUP */
+    uv_signal_t signals[CONTROL_SIGNALS];
     uv_timer_t sweep;
-    uv_timer_t reminder;         /* of --shadow-all */
-    struct policy_set *waiting;  /* read, and to be put in force once the one before is applied */
+    uv_timer_t reminder;        /* of --shadow-all */
+    struct policy_set *waiting; /* read, and to be put in force once the one before is applied */
 };
 
 /* Reads the limits file with what the daemon knows. */

@@ -46,6 +46,14 @@ def test_sigint_stops_too():
     assert daemon.stop(signal.SIGINT)[0] == 0
 
 
+def test_sigusr1_does_no_harm():
+    daemon = Daemon(LIMITS)
+    daemon.process.send_signal(signal.SIGUSR1)
+    assert daemon.wait_for_log('no snapshot')
+    assert daemon.connect().ask('k', 'a')['allowed']
+    assert daemon.stop()[0] == 0
+
+
 def test_without_no_state_a_line_says_so():
     daemon = Daemon(LIMITS, no_state=False)
     assert daemon.wait_for_log('in memory only')
