@@ -27,7 +27,11 @@ struct run {
     char message[400];
     bool closed;
     bool close_when_done;
+    uint32_t timeout_ms; /* 0: TIMEOUT_MS */
 };
+
+/* For answers that have to come, on a machine that may be busy. */
+#define PATIENT_MS 10000
 
 static void on_closed(void *context)
 {
@@ -71,7 +75,11 @@ static void begin(struct run *run, const char *url, enum sluice_on_error on_erro
 {
     char why[200] = "";
     struct sluice_options options = {
-        .timeout_ms = TIMEOUT_MS, .on_error = on_error, .why = why, .why_size = sizeof why};
+        .timeout_ms = run->timeout_ms == 0 ? TIMEOUT_MS : run->timeout_ms,
+        .on_error = on_error,
+        .why = why,
+        .why_size = sizeof why,
+    };
     (void)signal(SIGPIPE, SIG_IGN);
     cr_assert_eq(uv_loop_init(&run->loop), 0);
     cr_assert_eq(sluice_async_open(&run->loop, url, &options, &run->client), SLUICE_OK, "%s",
@@ -99,7 +107,7 @@ static void finish(struct run *run)
 
 Test(async, many_in_flight)
 {
-    struct run run = {.again = 500};
+    struct run run = {.again = 500, .timeout_ms = PATIENT_MS};
     begin_peer(&run, PEER_ANSWER, SLUICE_ON_ERROR_DENY);
     ask(&run, 100);
     cr_expect_eq(run.calls, 0, "never from inside the call");
@@ -175,7 +183,7 @@ Test(async, errors)
 
 Test(async, nobody_there_then_somebody)
 {
-    struct run run = {0};
+    struct run run = {.timeout_ms = PATIENT_MS};
     begin_peer(&run, PEER_ANSWER, SLUICE_ON_ERROR_ALLOW);
     run.close_when_done = false;
     int port = run.peer.port;
@@ -263,7 +271,7 @@ static void on_reset(void *context, const struct sluice_reset_answer *answer)
 Test(async, batches_refunds_and_resets)
 {
     const struct sluice_question three[] = {question, question, question};
-    struct run run = {.left = 2};
+    struct run run = {.left = 2, .timeout_ms = PATIENT_MS};
     begin_peer(&run, PEER_ERROR, SLUICE_ON_ERROR_ALLOW);
     cr_assert_eq(sluice_async_reset(run.client, &question, on_reset, &run), SLUICE_OK);
     cr_assert_eq(sluice_async_ask_batch(run.client, three, 3, on_batch, &run), SLUICE_OK);
@@ -279,7 +287,7 @@ Test(async, a_call_that_fails_has_no_callback)
     static char big[300 * 1024];
     struct sluice_question *many = calloc(1001, sizeof *many);
     const struct sluice_question large = {.key = {big, sizeof big}, .route = {"r", 1}};
-    struct run run = {0};
+    struct run run = {.timeout_ms = PATIENT_MS};
     begin_peer(&run, PEER_ANSWER, SLUICE_ON_ERROR_DENY);
     cr_expect_eq(sluice_async_ask(run.client, &large, on_answer, &run), SLUICE_INVALID);
     cr_expect_eq(sluice_async_ask_batch(run.client, many, 1001, on_batch, &run), SLUICE_INVALID);
@@ -288,6 +296,7 @@ Test(async, a_call_that_fails_has_no_callback)
     cr_expect_eq(run.calls, 1);
     cr_expect_eq(run.decided, 1);
     peer_stop(&run.peer);
+    free(many);
 }
 
 Test(pending, a_ring_that_grows_and_keeps_its_order)

@@ -5,6 +5,8 @@
 #include "sluice_keep.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define ROUNDS 3000
 
@@ -14,6 +16,11 @@ static struct sluice_decode_view pack(const Sluice__V1__ServerFrame *frame)
     uint8_t *bytes = malloc(size + 1); /* exactly: a sanitizer sees a step too far */
     sluice__v1__server_frame__pack(frame, bytes);
     return (struct sluice_decode_view){bytes, bytes + size};
+}
+
+static void drop(struct sluice_decode_view bytes)
+{
+    free((void *)(uintptr_t)bytes.at);
 }
 
 static void expect_text(struct sluice_bytes got, ProtobufCBinaryData want)
@@ -80,28 +87,34 @@ static void expect_error(const struct sluice_answer *got, const Sluice__V1__Erro
 
 Test(decode, answers_as_the_generated_code_writes_them)
 {
-    struct random random = {1};
+    struct random_answers made;
+    random_answers_init(&made, 1);
     struct sluice_keep keep = {0};
     for (int round = 0; round < ROUNDS; round++) {
         Sluice__V1__ServerFrame frame = SLUICE__V1__SERVER_FRAME__INIT;
         struct sluice_decode_frame read;
         struct sluice_answer answer;
-        frame.id = random_answers_number(&random);
+        frame.id = random_answers_number(&made);
         frame.body_case = SLUICE__V1__SERVER_FRAME__BODY_SHOULD_ALLOW;
-        frame.should_allow = random_answers_response(&random);
-        cr_assert(sluice_decode_frame(pack(&frame), &read));
+        frame.should_allow = random_answers_response(&made);
+        struct sluice_decode_view bytes = pack(&frame);
+        cr_assert(sluice_decode_frame(bytes, &read));
         cr_assert_eq(read.id, frame.id);
         cr_assert_eq(sluice_keep_answers(&keep, &read, SLUICE_DECODE_ASK, SLUICE_ON_ERROR_DENY,
                                          &answer, 1),
                      SLUICE_OK);
         expect_answer(&answer, frame.should_allow);
+        drop(bytes);
+        arena_reset(&made.arena);
     }
+    arena_deinit(&made.arena);
     sluice_keep_deinit(&keep);
 }
 
 Test(decode, batches_with_answers_and_errors)
 {
-    struct random random = {2};
+    struct random_answers made;
+    random_answers_init(&made, 2);
     struct sluice_keep keep = {0};
     for (int round = 0; round < ROUNDS / 10; round++) {
         Sluice__V1__ServerFrame frame = SLUICE__V1__SERVER_FRAME__INIT;
@@ -109,9 +122,10 @@ Test(decode, batches_with_answers_and_errors)
         struct sluice_answer answers[21];
         frame.id = 7;
         frame.body_case = SLUICE__V1__SERVER_FRAME__BODY_SHOULD_ALLOW_BATCH;
-        frame.should_allow_batch = random_answers_batch(&random);
+        frame.should_allow_batch = random_answers_batch(&made);
         size_t count = frame.should_allow_batch->n_results;
-        cr_assert(sluice_decode_frame(pack(&frame), &read));
+        struct sluice_decode_view bytes = pack(&frame);
+        cr_assert(sluice_decode_frame(bytes, &read));
         cr_assert_eq(sluice_keep_answers(&keep, &read, SLUICE_DECODE_BATCH,
                                          SLUICE_ON_ERROR_ALLOW, answers, count),
                      SLUICE_OK);
@@ -128,13 +142,17 @@ Test(decode, batches_with_answers_and_errors)
                                          SLUICE_ON_ERROR_ALLOW, answers, count + 1),
                      SLUICE_PROTOCOL);
         cr_assert_not(answers[count].decided);
+        drop(bytes);
+        arena_reset(&made.arena);
     }
+    arena_deinit(&made.arena);
     sluice_keep_deinit(&keep);
 }
 
 Test(decode, errors_and_resets)
 {
-    struct random random = {3};
+    struct random_answers made;
+    random_answers_init(&made, 3);
     struct sluice_keep keep = {0};
     for (int round = 0; round < ROUNDS; round++) {
         Sluice__V1__ServerFrame frame = SLUICE__V1__SERVER_FRAME__INIT;
@@ -143,32 +161,39 @@ Test(decode, errors_and_resets)
         struct sluice_answer answer;
         struct sluice_reset_answer counters;
         frame.body_case = SLUICE__V1__SERVER_FRAME__BODY_ERROR;
-        frame.error = random_answers_error(&random);
-        cr_assert(sluice_decode_frame(pack(&frame), &read));
+        frame.error = random_answers_error(&made);
+        struct sluice_decode_view bytes = pack(&frame);
+        cr_assert(sluice_decode_frame(bytes, &read));
         cr_assert_eq(sluice_keep_answers(&keep, &read, SLUICE_DECODE_REFUND,
                                          SLUICE_ON_ERROR_ALLOW, &answer, 1),
                      SLUICE_ERROR);
         expect_error(&answer, frame.error);
-        reset.counters = (uint32_t)random_answers_number(&random);
+        drop(bytes);
+        reset.counters = (uint32_t)random_answers_number(&made);
         frame.body_case = SLUICE__V1__SERVER_FRAME__BODY_RESET;
         frame.reset = &reset;
-        cr_assert(sluice_decode_frame(pack(&frame), &read));
+        bytes = pack(&frame);
+        cr_assert(sluice_decode_frame(bytes, &read));
         cr_assert_eq(sluice_keep_reset(&keep, &read, &counters), SLUICE_OK);
         cr_assert_eq(counters.counters, reset.counters);
         cr_assert(counters.decided);
+        drop(bytes);
+        arena_reset(&made.arena);
     }
+    arena_deinit(&made.arena);
     sluice_keep_deinit(&keep);
 }
 
 /* Every cut of a frame gets the same verdict from both decoders. */
 Test(decode, cut_frames)
 {
-    struct random random = {4};
+    struct random_answers made;
+    random_answers_init(&made, 4);
     for (int round = 0; round < 60; round++) {
         Sluice__V1__ServerFrame frame = SLUICE__V1__SERVER_FRAME__INIT;
-        frame.id = 1 + random_below(&random, 1000);
+        frame.id = 1 + random_below(&made.random, 1000);
         frame.body_case = SLUICE__V1__SERVER_FRAME__BODY_SHOULD_ALLOW;
-        frame.should_allow = random_answers_response(&random);
+        frame.should_allow = random_answers_response(&made);
         struct sluice_decode_view whole = pack(&frame);
         for (size_t size = 0; size < (size_t)(whole.end - whole.at); size++) {
             uint8_t *cut = malloc(size + 1);
@@ -186,25 +211,29 @@ Test(decode, cut_frames)
             }
             free(cut);
         }
+        drop(whole);
+        arena_reset(&made.arena);
     }
+    arena_deinit(&made.arena);
 }
 
 /* Bytes that were changed: a verdict, whatever it is, and no step outside. */
 Test(decode, changed_bytes)
 {
-    struct random random = {5};
+    struct random_answers made;
+    random_answers_init(&made, 5);
     struct sluice_keep keep = {0};
     for (int round = 0; round < ROUNDS; round++) {
         Sluice__V1__ServerFrame frame = SLUICE__V1__SERVER_FRAME__INIT;
         struct sluice_answer answers[21];
         frame.body_case = SLUICE__V1__SERVER_FRAME__BODY_SHOULD_ALLOW_BATCH;
-        frame.should_allow_batch = random_answers_batch(&random);
+        frame.should_allow_batch = random_answers_batch(&made);
         size_t count = frame.should_allow_batch->n_results;
         struct sluice_decode_view bytes = pack(&frame);
         uint8_t *change = (uint8_t *)(uintptr_t)bytes.at;
         size_t size = (size_t)(bytes.end - bytes.at);
-        for (uint64_t i = 1 + random_below(&random, 4); size > 0 && i > 0; i--) {
-            change[random_below(&random, size)] = (uint8_t)random_next(&random);
+        for (uint64_t i = 1 + random_below(&made.random, 4); size > 0 && i > 0; i--) {
+            change[random_below(&made.random, size)] = (uint8_t)random_next(&made.random);
         }
         struct sluice_decode_frame read;
         if (sluice_decode_frame(bytes, &read)) {
@@ -217,7 +246,9 @@ Test(decode, changed_bytes)
             }
         }
         free(change);
+        arena_reset(&made.arena);
     }
+    arena_deinit(&made.arena);
     sluice_keep_deinit(&keep);
 }
 

@@ -1,4 +1,5 @@
 /* The hand-written encoder against the generated one: the same bytes. */
+#include "base/arena.h"
 #include "random.h"
 #include "sluice/v1/sluice.pb-c.h"
 #include "sluice_decode.h"
@@ -11,16 +12,18 @@
 #define ATTRIBUTES 4
 
 struct made {
+    struct arena *arena;
     struct sluice_question question;
     struct sluice_attribute attributes[ATTRIBUTES];
     Sluice__V1__AttributesEntry entries[ATTRIBUTES];
     Sluice__V1__AttributesEntry *entry_list[ATTRIBUTES];
 };
 
-static struct sluice_bytes make_bytes(struct random *random, size_t min, size_t max)
+static struct sluice_bytes make_bytes(struct random *random, struct arena *arena, size_t min,
+                                      size_t max)
 {
     size_t size = min + random_below(random, max - min + 1);
-    char *data = malloc(size + 1);
+    char *data = arena_alloc(arena, size + 1);
     for (size_t i = 0; i < size; i++) {
         data[i] = (char)random_next(random);
     }
@@ -35,8 +38,8 @@ static ProtobufCBinaryData binary(struct sluice_bytes bytes)
 static void make(struct random *random, struct made *made)
 {
     struct sluice_question *question = &made->question;
-    question->key = make_bytes(random, 0, 300);
-    question->route = make_bytes(random, 0, 40);
+    question->key = make_bytes(random, made->arena, 0, 300);
+    question->route = make_bytes(random, made->arena, 0, 40);
     question->has_cost = random_below(random, 2) == 0;
     question->cost = random_next(random) >> random_below(random, 64);
     question->details = random_below(random, 2) == 0;
@@ -44,8 +47,8 @@ static void make(struct random *random, struct made *made)
     question->attribute_count = random_below(random, ATTRIBUTES + 1);
     for (size_t i = 0; i < question->attribute_count; i++) {
         /* Not empty: in a map's entry the generated code leaves out what is. */
-        made->attributes[i].name = make_bytes(random, 1, 64);
-        made->attributes[i].value = make_bytes(random, 1, 200);
+        made->attributes[i].name = make_bytes(random, made->arena, 1, 64);
+        made->attributes[i].value = make_bytes(random, made->arena, 1, 200);
         sluice__v1__attributes_entry__init(&made->entries[i]);
         made->entries[i].key = binary(made->attributes[i].name);
         made->entries[i].value = binary(made->attributes[i].value);
@@ -55,7 +58,7 @@ static void make(struct random *random, struct made *made)
 
 static Sluice__V1__ShouldAllowRequest *as_request(struct made *made)
 {
-    Sluice__V1__ShouldAllowRequest *request = malloc(sizeof *request);
+    Sluice__V1__ShouldAllowRequest *request = arena_alloc(made->arena, sizeof *request);
     sluice__v1__should_allow_request__init(request);
     request->key = binary(made->question.key);
     request->route = binary(made->question.route);
@@ -88,8 +91,10 @@ static void expect_same(const Sluice__V1__ClientFrame *want, const struct sluice
 Test(encode, questions_as_the_generated_code_writes_them)
 {
     struct random random = {1};
+    struct arena arena;
+    arena_init(&arena, 1 << 16, 0);
     for (int round = 0; round < 3000; round++) {
-        struct made made = {0};
+        struct made made = {.arena = &arena};
         struct sluice_buffer out = {0};
         Sluice__V1__ClientFrame frame = SLUICE__V1__CLIENT_FRAME__INIT;
         make(&random, &made);
@@ -100,14 +105,18 @@ Test(encode, questions_as_the_generated_code_writes_them)
                      SLUICE_OK);
         expect_same(&frame, &out);
         sluice_buffer_deinit(&out);
+        arena_reset(&arena);
     }
+    arena_deinit(&arena);
 }
 
 Test(encode, batches)
 {
     struct random random = {2};
+    struct arena arena;
+    arena_init(&arena, 1 << 16, 0);
     for (int round = 0; round < 100; round++) {
-        struct made made[30] = {0};
+        struct made made[30] = {{0}};
         struct sluice_question questions[30];
         Sluice__V1__ShouldAllowRequest *requests[30];
         Sluice__V1__ShouldAllowBatchRequest batch = SLUICE__V1__SHOULD_ALLOW_BATCH_REQUEST__INIT;
@@ -116,6 +125,7 @@ Test(encode, batches)
         batch.n_requests = random_below(&random, 31);
         batch.requests = requests;
         for (size_t i = 0; i < batch.n_requests; i++) {
+            made[i].arena = &arena;
             make(&random, &made[i]);
             questions[i] = made[i].question;
             requests[i] = as_request(&made[i]);
@@ -127,14 +137,18 @@ Test(encode, batches)
                      SLUICE_OK);
         expect_same(&frame, &out);
         sluice_buffer_deinit(&out);
+        arena_reset(&arena);
     }
+    arena_deinit(&arena);
 }
 
 Test(encode, refunds_and_resets_leave_out_what_they_lack)
 {
     struct random random = {3};
+    struct arena arena;
+    arena_init(&arena, 1 << 16, 0);
     for (int round = 0; round < 1000; round++) {
-        struct made made = {0};
+        struct made made = {.arena = &arena};
         struct sluice_buffer out = {0};
         Sluice__V1__ClientFrame frame = SLUICE__V1__CLIENT_FRAME__INIT;
         Sluice__V1__RefundRequest refund = SLUICE__V1__REFUND_REQUEST__INIT;
@@ -160,7 +174,9 @@ Test(encode, refunds_and_resets_leave_out_what_they_lack)
         cr_assert_eq(sluice_encode(&out, 300, SLUICE_ENCODE_RESET, &made.question, 1), SLUICE_OK);
         expect_same(&frame, &out);
         sluice_buffer_deinit(&out);
+        arena_reset(&arena);
     }
+    arena_deinit(&arena);
 }
 
 Test(encode, what_a_daemon_would_not_take_is_not_sent)
@@ -184,4 +200,6 @@ Test(encode, what_a_daemon_would_not_take_is_not_sent)
     cr_expect_eq(sluice_encode(&out, 1, SLUICE_ENCODE_BATCH, many, SLUICE_ENCODE_BATCH_MAX),
                  SLUICE_OK);
     sluice_buffer_deinit(&out);
+    free(big);
+    free(many);
 }

@@ -40,6 +40,8 @@ Test(histogram, shares_of_sorted_values)
                       want);
     }
     cr_expect_eq(histogram_at(histogram, 1.0), values[COUNT - 1], "the maximum is exact");
+    free(histogram);
+    free(values);
 }
 
 Test(histogram, buckets_are_in_order_and_side_by_side)
@@ -68,6 +70,7 @@ Test(histogram, small_values_are_exact)
     cr_expect_eq(histogram_at(histogram, 1.0), 100);
     cr_expect_eq(histogram_at(histogram, 0.0), 1);
     cr_expect_float_eq(histogram_mean(histogram), 50.5, 1e-9);
+    free(histogram);
 }
 
 Test(histogram, sums_of_two)
@@ -82,6 +85,8 @@ Test(histogram, sums_of_two)
     cr_expect_eq(histogram_at(a, 0.5), 20);
     cr_expect_eq(histogram_at(a, 1.0), 30);
     cr_expect_eq(a->min, 10);
+    free(a);
+    free(b);
 }
 
 /* Each of the first keys comes as often as 1/n^0.99 says, within five standard deviations. */
@@ -108,6 +113,7 @@ Test(zipf, shares)
                       (unsigned long long)seen[i]);
     }
     zipf_deinit(&zipf);
+    free(seen);
 }
 
 Test(zipf, one_key)

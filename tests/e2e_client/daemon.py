@@ -59,7 +59,9 @@ class Daemon:
             self.process.wait()
 
     def pause(self):
+        """Returns when every thread of it has stopped."""
         self.process.send_signal(signal.SIGSTOP)
+        os.waitpid(self.process.pid, os.WUNTRACED)
 
     def resume(self):
         self.process.send_signal(signal.SIGCONT)

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <uv.h>
 
@@ -103,9 +104,10 @@ int main(int argc, char **argv)
     char why[300] = "";
     struct sluice_options options = {.why = why, .why_size = sizeof why};
     if (argc < 3) {
-        (void)fprintf(stderr, "usage: client_gate URL allow|deny [async]\n");
+        (void)fprintf(stderr, "usage: client_gate URL allow|deny [async [TIMEOUT_MS]]\n");
         return 2;
     }
+    options.timeout_ms = argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : 0;
     (void)signal(SIGPIPE, SIG_IGN);
     options.on_error =
         strcmp(argv[2], "allow") == 0 ? SLUICE_ON_ERROR_ALLOW : SLUICE_ON_ERROR_DENY;

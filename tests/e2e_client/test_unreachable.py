@@ -33,7 +33,11 @@ gates['allow, unix'] = Gate(f'unix:{daemon.socket}', 'allow')
 def expect(when, decided):
     for name, gate in gates.items():
         want = 'allowed' if decided or name.startswith('allow') else 'refused'
-        for answer in gate.ask() + gate.ask('batch alice GET /', 3):
+        answers = gate.ask() + gate.ask('batch alice GET /', 3)
+        for _ in range(20):  # on a busy machine even a daemon that runs may need more than 50 ms
+            if decided and any('no answer within' in answer[3] for answer in answers):
+                answers = gate.ask() + gate.ask('batch alice GET /', 3)
+        for answer in answers:
             allowed, said, us, why = answer
             checks.that(f'{when}, {name}', allowed == want and said == ('decided' if decided else 'undecided')
                         and us < TIMEOUT_US + SLACK_US and (decided or why), answer)
@@ -73,13 +77,13 @@ for name, gate in gates.items():
     checks.equal(f'{name}: ends well', gate.end(), 0)
 
 
-def gate_async(on_error, count):
-    done = subprocess.run([f'{BIN}/client_gate', f'native://{address}', on_error, 'async'], input='alice GET /\n' * count,
+def gate_async(on_error, count, timeout_ms=50):
+    done = subprocess.run([f'{BIN}/client_gate', f'native://{address}', on_error, 'async', str(timeout_ms)], input='alice GET /\n' * count,
                           capture_output=True, text=True, timeout=10)
     return done.returncode, [line.split(' ', 3) for line in done.stdout.splitlines()]
 
 
-code, answers = gate_async('deny', 5000)
+code, answers = gate_async('deny', 5000, 5000)
 checks.that('pipelined: all decided', code == 0 and len(answers) == 5000 and {a[1] for a in answers} == {'decided'}, answers[:3])
 daemon.pause()
 code, answers = gate_async('allow', 2000)
