@@ -16,6 +16,7 @@ struct grpc_call {
     const struct wire_peer *peer;
     int64_t now_ns;
     struct slice message;        /* without the prefix; may be empty */
+    bool draining;               /* the server is going */
     struct buf *out;             /* the answer's bytes are appended, without a prefix; whatever was
                                   * appended is dropped when the call fails */
     uint64_t *answered;          /* raised by the decisions made */
@@ -31,7 +32,8 @@ enum grpc_kind {
 struct grpc_method {
     const char *path; /* "/sluice.v1.RateLimiter/ShouldAllow" */
     enum grpc_kind kind;
-    /* REQUEST_OK: *call->out has the answer. Counts its own requests and errors. */
+    /* REQUEST_OK: *call->out has the answer. Counts its requests (metrics_request); errors are
+     * counted by the caller. */
     enum request_code (*handle)(struct grpc_call *call);
 };
 
