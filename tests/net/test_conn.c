@@ -1,5 +1,5 @@
-/* Connections over socket pairs with an adapter made for the test: what reaches it, when it is asked
- * again, how much is kept, and how a connection ends. */
+/* Connections over socket pairs with an adapter made for the test: what reaches it, when it is
+ * asked again, how much is kept, and how a connection ends. */
 #include "net/conn.h"
 
 #include <criterion/criterion.h>
