@@ -51,7 +51,7 @@ void bench_conn_deinit(struct bench_conn *conn)
     free(conn->free_slots);
 }
 
-/* An id says which slot it is, and which use of that slot: a late or doubled answer meets nothing. */
+/* An id says which slot it is, and which use of it: a late or doubled answer meets nothing. */
 static uint32_t make_id(const struct bench_worker *worker, uint32_t slot, uint32_t generation)
 {
     return BENCH_LOAD_ID_MIN + (generation << worker->slot_bits | slot);

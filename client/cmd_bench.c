@@ -22,7 +22,10 @@
 
 static const struct options_spec specs[] = {
     ASK_SERVER_SPEC,
-    {.name = "connections", .argument = "N", .fallback = "50", .help = "Connections, over all threads."},
+    {.name = "connections",
+     .argument = "N",
+     .fallback = "50",
+     .help = "Connections, over all threads."},
     {.name = "in-flight",
      .argument = "N",
      .fallback = "1",
@@ -38,7 +41,10 @@ static const struct options_spec specs[] = {
      .argument = "DURATION",
      .fallback = "1s",
      .help = "Asked before, checked, and not counted."},
-    {.name = "keys", .argument = "N", .fallback = "100000", .help = "How many keys to choose from."},
+    {.name = "keys",
+     .argument = "N",
+     .fallback = "100000",
+     .help = "How many keys to choose from."},
     {.name = "key-choice",
      .argument = "CHOICE",
      .fallback = "uniform",
@@ -257,7 +263,8 @@ static int run(const struct bench *bench)
     bench_result_init(&result);
     if (bench_load_init(&load, &bench->load, &message)) {
         if (load.skipped > 0) {
-            (void)fprintf(stderr, "sluice bench: %" PRIu64 " lines of %s are no question: skipped\n",
+            (void)fprintf(stderr,
+                          "sluice bench: %" PRIu64 " lines of %s are no question: skipped\n",
                           load.skipped, bench->load.traffic);
         }
         if (bench_run(&bench->run, &load, &result, &message)) {

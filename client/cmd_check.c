@@ -20,8 +20,8 @@
 static const struct options_spec specs[] = {
     {.name = "explain",
      .argument = "KEY ROUTE",
-     .help = "Say which entry of routes, limits, plan values, overrides and identities a request of "
-             "KEY to ROUTE meets."},
+     .help = "Say which entry of routes, limits, plan values, overrides and identities a "
+             "request of KEY to ROUTE meets."},
     {.name = "attribute",
      .argument = "NAME=VALUE",
      .repeatable = true,

@@ -13,7 +13,11 @@
 #define SLUICE_DECODE_LENGTH_BYTES_MAX 4
 #define SLUICE_DECODE_ROWS_MAX 64 /* rows an answer; a route has at most 16 limits */
 
-enum sluice_decode_result { SLUICE_DECODE_BROKEN = -1, SLUICE_DECODE_MORE = 0, SLUICE_DECODE_OK = 1 };
+enum sluice_decode_result {
+    SLUICE_DECODE_BROKEN = -1,
+    SLUICE_DECODE_MORE = 0,
+    SLUICE_DECODE_OK = 1
+};
 
 struct sluice_decode_view {
     const uint8_t *at;

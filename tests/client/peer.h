@@ -75,7 +75,8 @@ static inline void peer_answer(int fd, enum peer_deed deed, unsigned id)
     const uint8_t high = (uint8_t)(id >> 7);
     const uint8_t allowed[] = {13, 8, low, high, 0x12, 8, 8, 1, 16, 9, 24, 8, 64, 1};
     const uint8_t refused[] = {11, 8, low, high, 0x12, 6, 16, 9, 64, 5, 24, 0};
-    const uint8_t error[] = {16, 8, low, high, 0x7a, 11, 8, 3, 18, 3, 'k', 'e', 'y', 26, 2, 'n', 'o'};
+    const uint8_t error[] = {16, 8, low, high, 0x7a, 11,  8,   3,  18,
+                             3,  'k', 'e', 'y', 26,   2, 'n', 'o'};
     const uint8_t counters[] = {7, 8, low, high, 0x2a, 2, 8, 1};
     switch (deed) {
     case PEER_ANSWER:

@@ -98,7 +98,8 @@ static inline Sluice__V1__Error *random_answers_error(struct random_answers *mad
     return error;
 }
 
-static inline Sluice__V1__ShouldAllowBatchResponse *random_answers_batch(struct random_answers *made)
+static inline Sluice__V1__ShouldAllowBatchResponse *
+random_answers_batch(struct random_answers *made)
 {
     Sluice__V1__ShouldAllowBatchResponse *batch = random_answers_new(made, sizeof *batch);
     sluice__v1__should_allow_batch_response__init(batch);

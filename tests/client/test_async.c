@@ -1,4 +1,5 @@
-/* The pipelined client: each question answered once, within its time-out, whatever the server does. */
+/* The pipelined client: each question answered once, within its time-out, whatever the server
+ * does. */
 #include "peer.h"
 #include "sluice_async.h"
 #include "sluice_pending.h"

@@ -251,7 +251,8 @@ Test(blocking, connecting_takes_no_longer_than_the_time_out)
 Test(blocking, a_name_that_does_not_exist)
 {
     struct sluice_answer answer;
-    struct sluice *client = open_client("native://no-such-host.invalid:7070", SLUICE_ON_ERROR_ALLOW);
+    struct sluice *client =
+        open_client("native://no-such-host.invalid:7070", SLUICE_ON_ERROR_ALLOW);
     cr_expect_neq(ask_timed(client, &answer), SLUICE_OK);
     cr_expect(answer.allowed && !answer.decided);
     sluice_close(&client);
