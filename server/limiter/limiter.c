@@ -7,25 +7,28 @@
 #include "limiter/leaky_bucket.h"
 #include "limiter/sliding_counter.h"
 #include "limiter/sliding_log.h"
+#include "limiter/throttle.h"
 #include "limiter/token_bucket.h"
 
 #include <stddef.h>
 
 static inline const struct algorithm *algorithm_of(const struct limiter_policy *policy)
 {
-    static const struct algorithm *const algorithms[LIMITER_ALGORITHMS] = {
+    static const struct algorithm *const algorithms[] = {
         [LIMITER_TOKEN_BUCKET] = &token_bucket_algorithm,
         [LIMITER_LEAKY_BUCKET] = &leaky_bucket_algorithm,
         [LIMITER_FIXED_WINDOW] = &fixed_window_algorithm,
         [LIMITER_SLIDING_LOG] = &sliding_log_algorithm,
         [LIMITER_SLIDING_COUNTER] = &sliding_counter_algorithm,
+        [LIMITER_THROTTLE] = &throttle_algorithm,
     };
     return algorithms[policy->algorithm];
 }
 
 static bool is_bucket(enum limiter_algorithm algorithm)
 {
-    return algorithm == LIMITER_TOKEN_BUCKET || algorithm == LIMITER_LEAKY_BUCKET;
+    return algorithm == LIMITER_TOKEN_BUCKET || algorithm == LIMITER_LEAKY_BUCKET ||
+           algorithm == LIMITER_THROTTLE;
 }
 
 /* L = 0 closes a route whatever the burst, and a bucket without a burst of its own has L. */
@@ -55,6 +58,17 @@ void limiter_policy_init(struct limiter_policy *policy, enum limiter_algorithm a
     };
 }
 
+/* A counter that is as if never used is the same as no counter: of one that was given back whole
+ * nothing counts any more, not even its time. (A log that still has old entries to drop keeps its
+ * time, since entries ascend.) */
+static inline const struct limiter_state *in_use(const struct limiter_state *state)
+{
+    if (state == NULL || (state->lo | state->hi) != 0) {
+        return state;
+    }
+    return state->log != NULL && state->log->count > 0 ? state : NULL;
+}
+
 enum limiter_outcome limiter_admit(const struct limiter_policy *asked,
                                    const struct limiter_policy *held,
                                    const struct limiter_state *state, uint64_t cost,
@@ -66,7 +80,7 @@ enum limiter_outcome limiter_admit(const struct limiter_policy *asked,
     if (cost > asked->burst) {
         return LIMITER_NEVER;
     }
-    return algorithm_of(asked)->admit(asked, held, state, cost, now_ns, step);
+    return algorithm_of(asked)->admit(asked, held, in_use(state), cost, now_ns, step);
 }
 
 void limiter_report(const struct limiter_policy *asked, const struct limiter_policy *held,
@@ -75,7 +89,7 @@ void limiter_report(const struct limiter_policy *asked, const struct limiter_pol
 {
     bool refused = outcome == LIMITER_REFUSE;
     *out = (struct limiter_report){.remaining = 0};
-    algorithm_of(asked)->report(asked, held, state, cost, refused, now_ns, out);
+    algorithm_of(asked)->report(asked, held, in_use(state), cost, refused, now_ns, out);
     /* A request that names one counter twice can be refused for what it would itself have used. */
     if (refused && out->retry_after_ns < 1) {
         out->retry_after_ns = 1;
@@ -131,6 +145,8 @@ const char *limiter_algorithm_name(enum limiter_algorithm algorithm)
         return "sliding_window_log";
     case LIMITER_SLIDING_COUNTER:
         return "sliding_window_counter";
+    case LIMITER_THROTTLE:
+        return "throttle";
     case LIMITER_ALGORITHMS:
         break;
     }

@@ -21,7 +21,8 @@ struct reference_numbers {
 struct reference {
     enum limiter_algorithm algorithm;
     bool exists;
-    wide time; /* of the latest change */
+    wide time;    /* of the latest change */
+    wide charged; /* of the latest admission */
     wide used; /* buckets: in parts of 1/window of a unit */
     struct reference_numbers held;
     int events;

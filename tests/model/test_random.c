@@ -413,7 +413,8 @@ static void reload(struct scene *s)
     reference_convert(&s->reference, numbers_of(&s->plans[s->held]), at_ns);
     if (kept) {
         apply(s, &step);
-        check(s, s->state.time_ns == s->reference.time, "time after a reload", s->state.time_ns);
+        check(s, !s->reference.exists || s->state.time_ns == s->reference.time,
+              "time after a reload", s->state.time_ns);
     } else {
         check(s, reference_is_fresh(&s->reference, s->reference.time), "forgotten at a reload", 0);
         forget(s);

@@ -83,6 +83,7 @@ bool reference_fits(const struct reference *r, struct reference_numbers asked, w
         return in_log(r, t, w) + cost <= asked.limit;
     case LIMITER_SLIDING_COUNTER:
         return cost <= asked.limit && in_use_parts(r, t, w) + cost * w <= asked.limit * w;
+    case LIMITER_THROTTLE:
     case LIMITER_ALGORITHMS:
         break;
     }
@@ -133,6 +134,7 @@ void reference_charge(struct reference *r, struct reference_numbers asked, wide 
     r->exists = true;
     r->held = asked;
     r->time = t;
+    r->charged = t;
     if (is_bucket(r)) {
         r->used = queued + cost * asked.window;
         return;
@@ -150,6 +152,18 @@ static wide take_back(struct reference *r, int i, wide units)
     return back;
 }
 
+/* A log that was given back may still hold entries that had left by themselves since its latest
+ * admission; they go with the next one. */
+static bool holds_old_entries(const struct reference *r)
+{
+    for (int i = 0; r->algorithm == LIMITER_SLIDING_LOG && i < r->events; i++) {
+        if (r->units[i] > 0 && r->at[i] + r->held.window > r->charged) {
+            return true;
+        }
+    }
+    return false;
+}
+
 wide reference_refund(struct reference *r, wide units, wide now)
 {
     wide t = own_time(r, now);
@@ -162,6 +176,7 @@ wide reference_refund(struct reference *r, wide units, wide now)
         wide queued = reference_queued(r, t);
         r->used = queued > units * w ? queued - units * w : 0;
         r->time = t;
+        r->exists = r->used > 0;
         return 0;
     }
     for (int i = r->events - 1; i >= 0; i--) {
@@ -172,6 +187,9 @@ wide reference_refund(struct reference *r, wide units, wide now)
         left -= counts ? take_back(r, i, left) : 0;
     }
     r->time = t;
+    /* Given back whole: as if never used, which is the same as no counter. */
+    r->exists = !reference_is_fresh(r, t) || holds_old_entries(r);
+    r->events = r->exists ? r->events : 0;
     return r->algorithm == LIMITER_SLIDING_LOG ? units - left : 0;
 }
 
