@@ -26,7 +26,8 @@ enum limiter_algorithm {
     LIMITER_FIXED_WINDOW,
     LIMITER_SLIDING_LOG,
     LIMITER_SLIDING_COUNTER,
-    LIMITER_ALGORITHMS
+    LIMITER_ALGORITHMS, /* those that a limits file can name */
+    LIMITER_THROTTLE    /* CL.THROTTLE's own (throttle.h) */
 };
 
 /* The numbers of one limit under one plan value or override. Immutable; made by
@@ -66,7 +67,8 @@ struct limiter_log {
  *   buckets         (hi, lo) = used, as a 128-bit number of 1/W units, at time_ns
  *   fixed window    lo = used in the window that contains time_ns; hi = 0
  *   sliding counter lo = used in the current window (the one of time_ns), hi = in the previous
- *   sliding log     0; the entries are in *log */
+ *   sliding log     0; the entries are in *log
+ *   throttle        (hi, lo) = the wait until empty at time_ns (throttle.c) */
 struct limiter_state {
     int64_t time_ns; /* the counter's own time: of its latest change */
     uint64_t lo;
