@@ -364,7 +364,8 @@ static void yaml_tree_on_event(struct yaml_tree_builder *builder, const yaml_eve
  * what gets said. */
 static void yaml_tree_on_error(struct yaml_tree_builder *builder, const yaml_parser_t *parser)
 {
-    if (parser->error == YAML_MEMORY_ERROR) {
+    /* Some of libyaml's paths that find no memory forget to say so; all others name a problem. */
+    if (parser->error == YAML_MEMORY_ERROR || parser->problem == NULL) {
         yaml_tree_no_memory(builder);
         return;
     }
@@ -380,8 +381,7 @@ static void yaml_tree_on_error(struct yaml_tree_builder *builder, const yaml_par
     } else if (offset < builder->text.size && builder->text.data[offset] == '\t') {
         (void)snprintf(text, sizeof(text), "a tab cannot stand here; indent with spaces");
     } else {
-        (void)snprintf(text, sizeof(text), "not valid YAML: %s%s%s",
-                       parser->problem == NULL ? "unreadable" : parser->problem,
+        (void)snprintf(text, sizeof(text), "not valid YAML: %s%s%s", parser->problem,
                        parser->context == NULL ? "" : " ",
                        parser->context == NULL ? "" : parser->context);
     }

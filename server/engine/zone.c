@@ -265,6 +265,7 @@ static bool zone_name_is_good(struct slice name)
 static uint8_t *zone_read_file(const char *path, size_t *size)
 {
     uint8_t *bytes = malloc(LIMITS_ZONE_FILE_BYTES_MAX);
+    errno = ENOMEM;
     int fd = bytes == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t got = fd < 0 ? -1 : 1;
     *size = 0;
@@ -309,6 +310,9 @@ enum status zone_load(const char *dir, struct slice name, struct arena *arena,
     errno = ENAMETOOLONG;
     uint8_t *bytes = length < 0 || (size_t)length >= sizeof(path) ? NULL
                                                                   : zone_read_file(path, &size);
+    if (bytes == NULL && errno == ENOMEM) {
+        return STATUS_NO_MEMORY;
+    }
     if (bytes == NULL) {
         bool unknown = errno == ENOENT || errno == ENOTDIR || errno == EISDIR;
         (void)snprintf(why, why_size, unknown ? "is unknown to the time zone database in %.120s"
