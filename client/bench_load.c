@@ -11,6 +11,16 @@
 #define KEY_DIGITS 16u /* of a unique key, behind its letter */
 #define ID_BYTES 4u
 
+static inline size_t item_size(uint64_t item)
+{
+    return item & ((UINT64_C(1) << BENCH_LOAD_SIZE_BITS) - 1);
+}
+
+static inline uint64_t item_offset(uint64_t item)
+{
+    return item >> BENCH_LOAD_SIZE_BITS;
+}
+
 /* Encodes a whole frame and keeps the part from the question's length on. */
 static bool add(struct bench_load *load, uint64_t *capacity, const struct sluice_question *question)
 {
@@ -34,8 +44,8 @@ static bool add(struct bench_load *load, uint64_t *capacity, const struct sluice
         head++;
     }
     head += 2;
-    load->items[load->count++] = (struct bench_load_item){
-        .size = (uint32_t)(bytes->end - before - head), .offset = before + head};
+    load->items[load->count++] =
+        (before + head) << BENCH_LOAD_SIZE_BITS | (bytes->end - before - head);
     return true;
 }
 
@@ -61,7 +71,7 @@ static bool make_keys(struct bench_load *load, const struct bench_load_options *
     }
     if (unique) {
         /* question length | 0a key length | key */
-        size_t head = load->bytes.data[load->items[0].offset] < 0x80 ? 1 : 2;
+        size_t head = load->bytes.data[item_offset(load->items[0])] < 0x80 ? 1 : 2;
         load->key_at = (uint32_t)head + 2 + 1;
     }
     return options->choice != BENCH_LOAD_ZIPF || zipf_init(&load->zipf, count);
@@ -151,6 +161,22 @@ void bench_load_deinit(struct bench_load *load)
     zipf_deinit(&load->zipf);
 }
 
+static uint64_t draw(struct bench_load_cursor *cursor)
+{
+    const struct bench_load *load = cursor->load;
+    uint64_t index = 0;
+    if (load->in_turn) {
+        index = cursor->next % load->count;
+        cursor->next = index + cursor->stride;
+    } else if (load->choice == BENCH_LOAD_ZIPF) {
+        index = zipf_next(&load->zipf, &cursor->random);
+    } else if (load->choice == BENCH_LOAD_UNIFORM) {
+        index = random_below(&cursor->random, load->count);
+    }
+    __builtin_prefetch(load->bytes.data + item_offset(load->items[index]));
+    return load->items[index];
+}
+
 void bench_load_start(struct bench_load_cursor *cursor, const struct bench_load *load,
                       uint32_t thread, uint32_t threads)
 {
@@ -161,31 +187,20 @@ void bench_load_start(struct bench_load_cursor *cursor, const struct bench_load 
         .load = load,
         .random = {seed + (uint64_t)thread * UINT64_C(0x632be59bd9b4e019)},
         .next = thread,
+        .number = thread,
         .stride = threads,
     };
-}
-
-static uint64_t take_number(struct bench_load_cursor *cursor)
-{
-    uint64_t number = cursor->next;
-    cursor->next += cursor->stride;
-    return number;
-}
-
-static const struct bench_load_item *choose(struct bench_load_cursor *cursor)
-{
-    const struct bench_load *load = cursor->load;
-    uint64_t index = 0;
-    if (load->in_turn) {
-        index = cursor->next;
-        cursor->next = (cursor->next + cursor->stride) % load->count;
-        index %= load->count;
-    } else if (load->choice == BENCH_LOAD_ZIPF) {
-        index = zipf_next(&load->zipf, &cursor->random);
-    } else if (load->choice == BENCH_LOAD_UNIFORM) {
-        index = random_below(&cursor->random, load->count);
+    for (uint32_t i = 0; i < BENCH_LOAD_AHEAD; i++) {
+        cursor->ahead[i] = draw(cursor);
     }
-    return &load->items[index];
+}
+
+static inline uint64_t choose(struct bench_load_cursor *cursor)
+{
+    uint64_t item = cursor->ahead[cursor->at];
+    cursor->ahead[cursor->at] = draw(cursor);
+    cursor->at = (cursor->at + 1) % BENCH_LOAD_AHEAD;
+    return item;
 }
 
 static void write_digits(uint8_t *at, uint64_t number)
@@ -197,15 +212,15 @@ static void write_digits(uint8_t *at, uint64_t number)
     }
 }
 
-static uint8_t *put_question(struct bench_load_cursor *cursor, const struct bench_load_item *item,
-                             uint8_t *at)
+static uint8_t *put_question(struct bench_load_cursor *cursor, uint64_t item, uint8_t *at)
 {
     const struct bench_load *load = cursor->load;
-    memcpy(at, load->bytes.data + item->offset, item->size);
+    memcpy(at, load->bytes.data + item_offset(item), item_size(item));
     if (load->choice == BENCH_LOAD_UNIQUE && !load->in_turn) {
-        write_digits(at + load->key_at, take_number(cursor));
+        write_digits(at + load->key_at, cursor->number);
+        cursor->number += cursor->stride;
     }
-    return at + item->size;
+    return at + item_size(item);
 }
 
 static uint8_t *put_id(uint8_t *at, uint32_t id)
@@ -220,8 +235,8 @@ static uint8_t *put_id(uint8_t *at, uint32_t id)
 
 static bool put_single(struct bench_load_cursor *cursor, uint32_t id, struct sluice_buffer *out)
 {
-    const struct bench_load_item *item = choose(cursor);
-    size_t frame = 1 + ID_BYTES + 1 + item->size;
+    uint64_t item = choose(cursor);
+    size_t frame = 1 + ID_BYTES + 1 + item_size(item);
     if (!sluice_buffer_reserve(out, frame + 4)) {
         return false;
     }
@@ -236,11 +251,11 @@ static bool put_single(struct bench_load_cursor *cursor, uint32_t id, struct slu
 static bool put_batch(struct bench_load_cursor *cursor, uint32_t id, uint32_t batch,
                       struct sluice_buffer *out)
 {
-    const struct bench_load_item *items[LIMITS_BATCH_MAX];
+    uint64_t items[LIMITS_BATCH_MAX];
     size_t body = 0;
     for (uint32_t i = 0; i < batch; i++) {
         items[i] = choose(cursor);
-        body += 1 + items[i]->size;
+        body += 1 + item_size(items[i]);
     }
     size_t frame = 1 + ID_BYTES + 1 + sluice_encode_varint_size(body) + body;
     if (frame > LIMITS_CLIENT_FRAME_BYTES_MAX || !sluice_buffer_reserve(out, frame + 4)) {

@@ -14,6 +14,8 @@
 #include "sluice_buffer.h"
 #include "zipf.h"
 
+#define BENCH_LOAD_SIZE_BITS 20 /* a frame has less than 2^20 bytes */
+
 enum bench_load_choice {
     BENCH_LOAD_UNIFORM,
     BENCH_LOAD_ZIPF,
@@ -33,10 +35,7 @@ struct bench_load_options {
 /* Made once, then only read, by all threads. */
 struct bench_load {
     struct sluice_buffer bytes; /* questions, one behind the other */
-    struct bench_load_item {
-        uint32_t size;
-        uint64_t offset;
-    } * items;
+    uint64_t *items;            /* where each is: BENCH_LOAD_SIZE_BITS of size, then its offset */
     uint64_t count;
     enum bench_load_choice choice; /* ignored with traffic */
     bool in_turn;                  /* recorded traffic */
@@ -50,11 +49,18 @@ bool bench_load_init(struct bench_load *load, const struct bench_load_options *o
                      struct buf *message);
 void bench_load_deinit(struct bench_load *load);
 
+/* Questions are chosen this long before they are sent, so that their bytes are near by then: with
+ * many keys they are not in the processor's cache. */
+#define BENCH_LOAD_AHEAD 8u
+
 /* A thread's own way through the load. */
 struct bench_load_cursor {
+    uint64_t ahead[BENCH_LOAD_AHEAD]; /* items, a ring */
+    uint32_t at;
     const struct bench_load *load;
     struct random random;
-    uint64_t next;   /* unique and in turn: the next number */
+    uint64_t next;   /* in turn: the next item */
+    uint64_t number; /* unique: the next key */
     uint64_t stride; /* threads */
 };
 
