@@ -77,14 +77,18 @@ for name, gate in gates.items():
     checks.equal(f'{name}: ends well', gate.end(), 0)
 
 
-def gate_async(on_error, count, timeout_ms=50):
-    done = subprocess.run([f'{BIN}/client_gate', f'native://{address}', on_error, 'async', str(timeout_ms)], input='alice GET /\n' * count,
+def gate_async(on_error, count, timeout_ms=50, url=f'native://{address}'):
+    done = subprocess.run([f'{BIN}/client_gate', url, on_error, 'async', str(timeout_ms)], input='alice GET /\n' * count,
                           capture_output=True, text=True, timeout=10)
     return done.returncode, [line.split(' ', 3) for line in done.stdout.splitlines()]
 
 
 code, answers = gate_async('deny', 5000, 5000)
 checks.that('pipelined: all decided', code == 0 and len(answers) == 5000 and {a[1] for a in answers} == {'decided'}, answers[:3])
+code, answers = gate_async('deny', 100, 5000, f'unix:{daemon.socket}')
+checks.that('pipelined, a Unix socket', code == 0 and len(answers) == 100 and {a[1] for a in answers} == {'decided'}, answers[:3])
+code, answers = gate_async('deny', 100, 5000, 'native://localhost:' + address.rsplit(':')[1])
+checks.that('pipelined, by name', code == 0 and len(answers) == 100 and {a[1] for a in answers} == {'decided'}, answers[:3])
 daemon.pause()
 code, answers = gate_async('allow', 2000)
 daemon.resume()
