@@ -10,7 +10,7 @@ static const struct options_spec config_options_specs[] = {
      .fallback = "native=127.0.0.1:7070",
      .repeatable = true,
      .help = "Where to listen, and for what: native=HOST:PORT, native=[::1]:PORT or "
-             "native=unix:PATH. Port 0 picks one. May be given more than once."},
+             "native=unix:PATH. Port 0 picks one."},
     {.name = "workers",
      .argument = "N",
      .fallback = "one for each core",

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define CONN_READ_BYTES (64u * 1024)
+/* Bytes a connection is read in one turn of the loop: a few hundred requests, so that no peer keeps
+ * the others waiting for longer than those take. */
+#define CONN_READ_BYTES (16u * 1024)
 /* Left-overs up to this size are copied in front of the next read; longer ones (a large frame in
  * many pieces) are kept and read behind. */
 #define CONN_JOIN_BYTES (4u * 1024)
@@ -66,6 +68,11 @@ static void conn_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
     struct conn_home *home = conn->home;
     size_t left = conn->state == CONN_LINGER ? 0 : conn->input.size;
     (void)suggested;
+    if (conn->had_turn) {
+        /* libuv would read on; without a buffer it goes on to the others and comes back. */
+        *out = uv_buf_init(NULL, 0);
+        return;
+    }
     conn->own_input = left > CONN_JOIN_BYTES;
     if (conn->own_input) {
         uint8_t *room = buf_reserve(&conn->input, CONN_READ_BYTES);
@@ -258,10 +265,15 @@ static void conn_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *unused)
 {
     struct conn *conn = stream->data;
     (void)unused;
+    if (size == UV_ENOBUFS && conn->had_turn) {
+        conn->had_turn = false;
+        return;
+    }
     if (size < 0) {
         conn_close(conn);
         return;
     }
+    conn->had_turn = size == CONN_READ_BYTES;
     if (size == 0 || conn->state != CONN_OPEN) {
         return;
     }

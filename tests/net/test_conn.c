@@ -14,6 +14,7 @@ enum { LINES_A_FEED = 3, BIG_BYTES = 1 << 20 };
 
 static struct {
     unsigned feeds;
+    size_t bytes; /* fed and consumed */
     unsigned opened;
     unsigned closed;
     unsigned gone;
@@ -53,6 +54,7 @@ static enum wire_result lines_feed(void *session, struct wire_worker *worker, st
         }
         struct slice line = slice_make(start, (size_t)(end - start) + 1);
         *consumed += line.size;
+        seen.bytes += line.size;
         *answered += 1;
         if (slice_equal_text(line, "big\n")) {
             append_big(out);
@@ -244,6 +246,27 @@ Test(conn, a_peer_that_does_not_read_is_not_read_from)
     cr_expect_eq(seen.feeds, feeds, "nothing is fed while output waits");
     hear_all(BIG_BYTES + 2 + 5, tail, sizeof(tail));
     cr_expect_eq(memcmp(tail, "x\nmore\n", 7), 0);
+    finish();
+}
+
+Test(conn, a_turn_is_bounded)
+{
+    enum { SIZE = 80000, TURN = 16 * 1024 };
+    static char lines_of_one[SIZE];
+    char tail[2];
+    start(0, 0);
+    for (size_t i = 0; i < SIZE; i++) {
+        lines_of_one[i] = i % 2 == 0 ? 'l' : '\n';
+    }
+    cr_assert_eq(write(peer, lines_of_one, SIZE), SIZE);
+    size_t before = 0;
+    for (int i = 0; i < 100 && seen.bytes < SIZE; i++) {
+        turn(1);
+        cr_expect_leq(seen.bytes - before, TURN, "others come first");
+        before = seen.bytes;
+    }
+    cr_expect_eq(seen.bytes, SIZE);
+    hear_all(SIZE, tail, sizeof(tail));
     finish();
 }
 
