@@ -16,7 +16,7 @@
 #define HEAD 78.0
 #define PANEL 320.0
 #define LEFT 84.0
-#define RIGHT 28.0
+#define RIGHT 36.0
 #define TOP 40.0
 #define BOTTOM 52.0
 #define PLOT_WIDTH (WIDTH - LEFT - RIGHT)

@@ -37,8 +37,8 @@ Test(svg, lines_areas_and_a_legend)
     cr_expect(strstr(text, "\x01") == NULL);
     cr_expect(strstr(text, ">up<") != NULL && strstr(text, ">stairs<") != NULL);
     /* 0 is at the bottom, 100 at the top, x from left to right. */
-    cr_expect(strstr(text, "M84.0 346.0L458.0 232.0L832.0 118.0\"") != NULL);
-    cr_expect(strstr(text, "M84.0 346.0H458.0V232.0H832.0V118.0\"") != NULL);
+    cr_expect(strstr(text, "M84.0 346.0L454.0 232.0L824.0 118.0\"") != NULL);
+    cr_expect(strstr(text, "M84.0 346.0H454.0V232.0H824.0V118.0\"") != NULL);
     cr_expect(strstr(text, "V346.0H84.0Z\"") != NULL, "an area is closed along the axis");
     cr_expect(strstr(text, ">100<") != NULL && strstr(text, ">-0<") == NULL);
     buf_deinit(&out);
