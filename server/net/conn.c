@@ -9,7 +9,7 @@
 
 /* Bytes a connection is read in one turn of the loop: a few hundred requests, so that no peer keeps
  * the others waiting for longer than those take. */
-#define CONN_READ_BYTES (16u * 1024)
+#define CONN_READ_BYTES (8u * 1024)
 /* Left-overs up to this size are copied in front of the next read; longer ones (a large frame in
  * many pieces) are kept and read behind. */
 #define CONN_JOIN_BYTES (4u * 1024)
