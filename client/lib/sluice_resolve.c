@@ -65,7 +65,7 @@ static void *run(void *argument)
 {
     struct sluice_resolve *lookup = argument;
     struct sluice_resolve_addresses found = {.count = 0};
-    int error = look_up(lookup->host, lookup->port, AI_ADDRCONFIG, &found);
+    int error = look_up(lookup->host, lookup->port, 0, &found);
     pthread_mutex_lock(&lookup->lock);
     lookup->found = found;
     lookup->error = error;
