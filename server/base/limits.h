@@ -21,6 +21,12 @@
 #define LIMITS_WINDOW_NS_MIN INT64_C(1000000)        /* 1 ms */
 #define LIMITS_WINDOW_NS_MAX (INT64_C(3653) * 86400 * 1000000000)   /* 10 years */
 
+#define LIMITS_THROTTLE_BURST_MAX (LIMITS_QUOTA_MAX - 1)   /* CL.THROTTLE's max_burst: B - 1 */
+#define LIMITS_THROTTLE_PERIOD_S_MAX UINT64_C(315619200)   /* LIMITS_WINDOW_NS_MAX */
+
+#define LIMITS_RESP_ARGUMENTS_MAX 64          /* of one command, its name included */
+#define LIMITS_RESP_COMMAND_BYTES_MAX (64u * 1024)
+
 #define LIMITS_CLIENT_FRAME_BYTES_MAX (256u * 1024)
 #define LIMITS_SERVER_FRAME_BYTES_MAX (16u * 1024 * 1024)
 #define LIMITS_CLIENT_LENGTH_BYTES_MAX 3      /* varint bytes of a ClientFrame's length */
@@ -29,6 +35,24 @@
 #define LIMITS_VARINT_BYTES_MAX 10
 /* What unpacking one frame may take: a hostile one of the largest size asks for about 14 MiB. */
 #define LIMITS_UNPACK_BYTES_MAX (16u * 1024 * 1024)
+
+#define LIMITS_HTTP_HEAD_BYTES_MAX (8u * 1024)
+#define LIMITS_HTTP_HEADERS_MAX 64            /* fields of an HTTP/1.1 head */
+#define LIMITS_HTTP_BODY_BYTES_MAX (64u * 1024)
+#define LIMITS_HTTP_BATCH_BODY_BYTES_MAX (256u * 1024)
+#define LIMITS_HTTP_CHUNK_LINE_BYTES_MAX 256  /* a chunk's size and its extensions */
+#define LIMITS_JSON_DEPTH_MAX 16
+
+#define LIMITS_GRPC_MESSAGE_BYTES_MAX (256u * 1024)
+#define LIMITS_GRPC_PREFIX_BYTES 5            /* compressed or not, and the length */
+#define LIMITS_HTTP2_STREAMS_MAX 1024         /* calls in flight on a connection */
+#define LIMITS_HTTP2_HEAD_BYTES_MAX (16u * 1024)     /* a header list, as RFC 9113 counts it */
+#define LIMITS_HTTP2_HEADERS_MAX 100          /* fields of a header list */
+#define LIMITS_HTTP2_BODY_BYTES_MAX (LIMITS_GRPC_PREFIX_BYTES + LIMITS_GRPC_MESSAGE_BYTES_MAX)
+#define LIMITS_HTTP2_BODIES_BYTES_MAX (2u * 1024 * 1024)  /* unanswered bodies of a connection */
+#define LIMITS_HTTP2_CODEC_BYTES_MAX (8u * 1024 * 1024)   /* what nghttp2 may hold for one */
+#define LIMITS_HTTP2_CONTROL_FRAMES_MAX 4000  /* a minute: PING, SETTINGS ... without requests */
+#define LIMITS_HTTP2_RESETS_MAX 1000          /* streams reset at once; 100 more a second */
 
 #define LIMITS_FIELD_BYTES_MAX 96             /* "requests[999].attributes.<64>" */
 #define LIMITS_MESSAGE_BYTES_MAX 256          /* one error sentence */
