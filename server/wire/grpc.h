@@ -39,5 +39,33 @@ struct grpc_method {
 
 /* The method a call names, or NULL. */
 const struct grpc_method *grpc_find(struct slice path);
+/* Is it the full name of a service that has a method here? */
+bool grpc_serves(struct slice service);
+
+/* Codes that only gRPC has. */
+#define GRPC_DEADLINE_EXCEEDED 4
+
+/* "20m", "1S", "19998417u": at most 8 digits and a unit. False: it is none. */
+bool grpc_timeout(struct slice text, int64_t *timeout_ns);
+
+enum grpc_frame {
+    GRPC_FRAME_WHOLE,
+    GRPC_FRAME_MORE,      /* not all of it is here */
+    GRPC_FRAME_BAD,       /* neither plain nor compressed */
+    GRPC_FRAME_COMPRESSED,
+    GRPC_FRAME_TOO_LONG   /* above LIMITS_GRPC_MESSAGE_BYTES_MAX */
+};
+
+/* The message at the front of `in`; *used is its size with the prefix. */
+enum grpc_frame grpc_frame(struct slice in, struct slice *message, size_t *used);
+/* Why a frame that is neither whole nor to be continued is refused. */
+void grpc_frame_error(enum grpc_frame frame, struct request_error *error);
+
+/* Appends the answer to one message, with its prefix, or says with which code the call ends;
+ * *error then says why. */
+enum request_code grpc_answer(const struct grpc_method *method, struct grpc_call *call);
+
+/* What grpc-message says of an error: its field and sentence, percent-encoded. */
+void grpc_sentence(const struct request_error *error, struct buf *out);
 
 #endif

@@ -293,7 +293,8 @@ static enum wire_result native_feed(void *session, struct wire_worker *worker, s
                                .scratch = worker->scratch,
                                .peer = &((struct native_session *)session)->peer,
                                .out = out,
-                               .now_ns = now_ns};
+                               .now_ns = now_ns,
+                               .metrics = METRICS_NATIVE};
     struct native_input input = {.bytes = in};
     enum native_next next = NATIVE_AGAIN;
     enum native_decode_length length = NATIVE_DECODE_MORE;

@@ -60,6 +60,25 @@ static bool native_batch_some(struct native_turn *turn, struct native_batch *bat
     return true;
 }
 
+bool native_batch_results(struct native_turn *turn, struct native_batch *batch)
+{
+    bool good = true;
+    for (uint32_t left = batch->count; good && left > 0;) {
+        engine_rewind(turn->worker->engine);
+        uint32_t some = native_batch_room(turn, left);
+        good = native_batch_some(turn, batch, some);
+        left -= some;
+    }
+    return good;
+}
+
+void native_batch_too_long(const struct native_batch *batch, struct request_error *error)
+{
+    request_error_set(error, REQUEST_INVALID_ARGUMENT, "requests",
+                      "a batch holds at most %d requests, this one has %u", LIMITS_BATCH_MAX,
+                      batch->count);
+}
+
 /* Puts the lengths in front of the results, which begin `offset` into the output. */
 static bool native_batch_finish(struct native_turn *turn, const struct native_batch *batch,
                                 size_t offset)
@@ -81,9 +100,7 @@ bool native_batch_answer(struct native_turn *turn, struct native_batch *batch)
     size_t offset = out->size;
     metrics_request(turn->worker->metrics, METRICS_NATIVE, METRICS_BATCH, 1);
     if (batch->count > LIMITS_BATCH_MAX) {
-        request_error_set(&error, REQUEST_INVALID_ARGUMENT, "requests",
-                          "a batch holds at most %d requests, this one has %u",
-                          LIMITS_BATCH_MAX, batch->count);
+        native_batch_too_long(batch, &error);
         return native_turn_error(turn, batch->id, &error);
     }
     uint8_t *begin = buf_reserve(out, NATIVE_ENCODE_FRAME_BYTES);
@@ -91,12 +108,7 @@ bool native_batch_answer(struct native_turn *turn, struct native_batch *batch)
     if (good) {
         buf_commit(out, (size_t)(native_encode_batch_begin(begin, batch->id) - begin));
     }
-    for (uint32_t left = batch->count; good && left > 0;) {
-        engine_rewind(turn->worker->engine);
-        uint32_t some = native_batch_room(turn, left);
-        good = native_batch_some(turn, batch, some);
-        left -= some;
-    }
+    good = good && native_batch_results(turn, batch);
     if (!good || !native_batch_finish(turn, batch, offset)) {
         out->size = offset;
         return false;

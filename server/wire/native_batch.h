@@ -18,6 +18,12 @@ struct native_batch {
  * them is unusual; ask protobuf-c. */
 bool native_batch_scan(uint64_t id, struct slice bytes, struct native_batch *batch);
 
+/* Decides and appends the results alone, which are the fields of a ShouldAllowBatchResponse.
+ * False: out has no room; some may have been appended. */
+bool native_batch_results(struct native_turn *turn, struct native_batch *batch);
+/* Why a batch above LIMITS_BATCH_MAX is refused as a whole. */
+void native_batch_too_long(const struct native_batch *batch, struct request_error *error);
+
 /* Decides and answers. False: out has no room; nothing was appended. */
 bool native_batch_answer(struct native_turn *turn, struct native_batch *batch);
 

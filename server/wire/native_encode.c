@@ -92,12 +92,11 @@ static uint8_t *native_row(uint8_t *at, const struct decision_row *row)
     return native_close(content, at);
 }
 
-static inline uint8_t *native_answer(uint8_t *at, unsigned field,
-                                     const struct decision *decision)
+/* The fields of a ShouldAllowResponse. */
+static inline uint8_t *native_fields(uint8_t *at, const struct decision *decision)
 {
     const struct decision_row *shown = &decision->shown;
-    uint8_t *content = native_open(at, field);
-    at = native_number(content, 1, shown->allowed);
+    at = native_number(at, 1, shown->allowed);
     at = native_number(at, 2, shown->limit);
     at = native_number(at, 3, shown->remaining);
     at = native_optional_duration(at, 4, shown->retry_after_ns);
@@ -110,7 +109,14 @@ static inline uint8_t *native_answer(uint8_t *at, unsigned field,
     for (uint32_t i = 0; i < decision->row_count; i++) {
         at = native_row(at, &decision->rows[i]);
     }
-    return native_close(content, at);
+    return at;
+}
+
+static inline uint8_t *native_answer(uint8_t *at, unsigned field,
+                                     const struct decision *decision)
+{
+    uint8_t *content = native_open(at, field);
+    return native_close(content, native_fields(content, decision));
 }
 
 static uint8_t *native_failure(uint8_t *at, unsigned field, const struct request_error *error)
@@ -134,6 +140,11 @@ uint8_t *native_encode_error(uint8_t *at, uint64_t id, const struct request_erro
     uint8_t *content = at + 1;
     return native_close(content, native_failure(native_number(content, 1, id),
                                                 NATIVE_ENCODE_ERROR, error));
+}
+
+uint8_t *native_encode_message(uint8_t *at, const struct decision *decision)
+{
+    return native_fields(at, decision);
 }
 
 uint8_t *native_encode_result(uint8_t *at, const struct decision *decision)

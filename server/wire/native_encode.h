@@ -43,6 +43,9 @@ uint8_t *native_encode_decision(uint8_t *at, uint64_t id, enum native_encode_bod
                                 const struct decision *decision);
 uint8_t *native_encode_error(uint8_t *at, uint64_t id, const struct request_error *error);
 
+/* A decision as a ShouldAllowResponse of its own, without a frame: gRPC's. */
+uint8_t *native_encode_message(uint8_t *at, const struct decision *decision);
+
 /* Members of a batch, to be put between begin and end. */
 uint8_t *native_encode_result(uint8_t *at, const struct decision *decision);
 uint8_t *native_encode_result_error(uint8_t *at, const struct request_error *error);

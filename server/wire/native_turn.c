@@ -13,7 +13,7 @@ bool native_turn_decide(struct native_turn *turn, struct wire_scratch_entry *ent
         turn->answered++;
         return true;
     }
-    metrics_request_error(turn->worker->metrics, METRICS_NATIVE, (int)entry->error.code);
+    metrics_request_error(turn->worker->metrics, turn->metrics, (int)entry->error.code);
     return false;
 }
 
@@ -24,6 +24,6 @@ bool native_turn_error(struct native_turn *turn, uint64_t id, const struct reque
         return false;
     }
     buf_commit(turn->out, (size_t)(native_encode_error(at, id, error) - at));
-    metrics_request_error(turn->worker->metrics, METRICS_NATIVE, (int)error->code);
+    metrics_request_error(turn->worker->metrics, turn->metrics, (int)error->code);
     return true;
 }

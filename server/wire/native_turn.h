@@ -12,6 +12,7 @@ struct native_turn {
     struct buf *out;
     int64_t now_ns;
     uint64_t answered; /* decisions made */
+    enum metrics_protocol metrics; /* whose errors are counted */
 };
 
 /* Checks, matches and hashes the entry's request, ahead of deciding it. */

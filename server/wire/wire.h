@@ -31,7 +31,8 @@ struct wire_peer {
 
 enum wire_result {
     WIRE_MORE,  /* everything usable was consumed; give more bytes when they come */
-    WIRE_FULL,  /* output is at its bound: call again with the rest once it has drained */
+    WIRE_FULL,  /* output is at its bound: call again with the rest, even if there is none, once
+                 * it has drained */
     WIRE_CLOSE  /* write what is in `out`, then close */
 };
 
@@ -56,6 +57,10 @@ struct wire_protocol {
     /* A request was begun and not finished: the request time-out runs. `unconsumed` is what feed
      * left. */
     bool (*is_waiting)(const void *session, size_t unconsumed);
+
+    /* May be NULL. Where an adapter keeps unfinished requests itself: when the oldest of them
+     * began; 0: there is none. */
+    int64_t (*waiting_since)(const void *session);
 
     /* The request time-out has passed: append the protocol's own error; the caller closes. */
     void (*timed_out)(void *session, struct wire_worker *worker, struct buf *out);
