@@ -345,7 +345,7 @@ bool shard_sample(const struct shard *shard, struct shard_sample *sample, uint32
         struct table_slot *slot =
             segment == NULL ? NULL : table_slot_from(table, segment, sample->rest);
         while (slot != NULL) {
-            if (sample->looked >= end) {
+            if (sample->looked >= end || sample->candidates >= sample->wanted) {
                 sample->rest = table_rest(table, slot->order);
                 return true;
             }

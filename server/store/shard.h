@@ -73,6 +73,7 @@ struct shard_sample {
     const struct table_key *except; /* those of the request itself */
     uint32_t except_count;
     int64_t now_ns;
+    uint32_t wanted;     /* stop at so many candidates */
     bool one_segment;
     uint64_t rest;       /* where to go on; 0 after the last */
     uint32_t looked;
@@ -84,8 +85,8 @@ struct shard_sample {
     uint32_t shard;
 };
 
-/* Looks on from sample->rest at up to `budget` slots; false: the end of the table (or, where
- * `one_segment`, of the segment) was reached. */
+/* Looks on from sample->rest at up to `budget` slots or until `wanted`; false: the table's end (or,
+ * where `one_segment`, the segment's) was reached. */
 bool shard_sample(const struct shard *shard, struct shard_sample *sample, uint32_t budget);
 /* Is this counter there and not exhausted? Then it goes. */
 bool shard_evict(struct shard *shard, struct table_key key, int64_t now_ns);
