@@ -21,14 +21,18 @@ void pool_init(struct pool *pool, uint32_t unit_bytes)
                           .chunk_units = (POOL_CHUNK_BYTES - CHUNK_HEAD_BYTES) / unit_bytes};
 }
 
+/* At the end: units are taken from the first chunk until it is full, so that those behind it, if
+ * they are on the way to being empty, get there. */
 static void link_chunk(struct pool *pool, struct pool_chunk *chunk)
 {
-    chunk->previous = NULL;
-    chunk->next = pool->open;
-    if (pool->open != NULL) {
-        pool->open->previous = chunk;
+    chunk->next = NULL;
+    chunk->previous = pool->last;
+    if (pool->last != NULL) {
+        pool->last->next = chunk;
+    } else {
+        pool->open = chunk;
     }
-    pool->open = chunk;
+    pool->last = chunk;
 }
 
 static void unlink_chunk(struct pool *pool, struct pool_chunk *chunk)
@@ -40,6 +44,8 @@ static void unlink_chunk(struct pool *pool, struct pool_chunk *chunk)
     }
     if (chunk->next != NULL) {
         chunk->next->previous = chunk->previous;
+    } else {
+        pool->last = chunk->previous;
     }
 }
 

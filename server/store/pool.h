@@ -10,7 +10,8 @@
 struct pool_chunk;
 
 struct pool {
-    struct pool_chunk *open; /* chunks with room, doubly linked */
+    struct pool_chunk *open; /* chunks with room, doubly linked; the first is used */
+    struct pool_chunk *last;
     uint32_t unit_bytes;     /* 16 to 2048 */
     uint32_t chunk_units;
     uint64_t room;           /* units that can be had without memory */

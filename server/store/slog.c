@@ -5,19 +5,22 @@
 #include <assert.h>
 #include <string.h>
 
-#define UNIT_BYTES_MIN 64u
-#define UNIT_BYTES_MAX (UNIT_BYTES_MIN << (SLOG_POOLS - 1))
+/* Headers and blocks are the first; rings step through all of them. Doubling at most, and such
+ * that whole units fill a chunk: an entry then pays for no more of the ring than slog.h says. */
+static const uint32_t unit_bytes[SLOG_POOLS] = {64, 128, 256, 512, 1024, 1792, 2688};
+
+#define BLOCK_BYTES 64u
 /* More than one request can fill, so that the blocks of dropped entries run out. */
 #define TRIM_BLOCKS 64u
 
-static_assert(sizeof(struct slog) == UNIT_BYTES_MIN, "a header is a unit");
-static_assert(sizeof(struct slog_block) == UNIT_BYTES_MIN, "a block is a unit");
+static_assert(sizeof(struct slog) == BLOCK_BYTES, "a header is a unit");
+static_assert(sizeof(struct slog_block) == BLOCK_BYTES, "a block is a unit");
 static_assert(LIMITS_LOG_QUOTA_MAX < UINT32_MAX / 2, "counts and totals fit 32 bits");
 
 void slog_pools_init(struct slog_pools *pools)
 {
     for (uint32_t i = 0; i < SLOG_POOLS; i++) {
-        pool_init(&pools->units[i], UNIT_BYTES_MIN << i);
+        pool_init(&pools->units[i], unit_bytes[i]);
     }
     pools->trash = NULL;
 }
@@ -98,24 +101,23 @@ static size_t ring_bytes(uint32_t ring)
     return (size_t)ring * sizeof(struct slog_block *);
 }
 
+/* The pool whose units hold so many bytes; SLOG_POOLS: none. */
 static uint32_t unit_class(size_t bytes)
 {
     uint32_t class = 0;
-    while (((size_t)UNIT_BYTES_MIN << class) < bytes) {
+    while (class < SLOG_POOLS && unit_bytes[class] < bytes) {
         class++;
     }
     return class;
 }
 
-/* Doubles while a ring is small (which its log's own entries pay for, see slog.h), then grows by a
- * quarter, in whole pages. */
+/* From the units of the pools to whole pages, then by a quarter. */
 static uint32_t next_ring(uint32_t ring)
 {
-    size_t bytes = ring_bytes(ring);
-    if (ring <= SLOG_INLINE_BLOCKS) {
-        bytes = UNIT_BYTES_MIN;
-    } else if (bytes < PAGES_BYTES) {
-        bytes *= 2;
+    size_t bytes = ring <= SLOG_INLINE_BLOCKS ? 0 : ring_bytes(ring);
+    uint32_t class = unit_class(bytes + 1);
+    if (class < SLOG_POOLS) {
+        bytes = unit_bytes[class];
     } else {
         bytes = (bytes + bytes / 4 + PAGES_BYTES - 1) / PAGES_BYTES * PAGES_BYTES;
     }
@@ -125,21 +127,23 @@ static uint32_t next_ring(uint32_t ring)
 static struct slog_block **take_ring(struct slog_pools *pools, struct pages *pages, uint32_t ring)
 {
     size_t bytes = ring_bytes(ring);
-    if (bytes > UNIT_BYTES_MAX) {
+    uint32_t class = unit_class(bytes);
+    if (class == SLOG_POOLS) {
         return pages_take(pages, bytes, PAGES_BYTES);
     }
-    struct pool *pool = &pools->units[unit_class(bytes)];
+    struct pool *pool = &pools->units[class];
     return pool_reserve(pool, pages, 1) ? pool_borrow(pool) : NULL;
 }
 
-static void give_ring_back(struct slog_pools *pools, struct pages *pages, struct slog_block **blocks,
-                           uint32_t ring)
+static void give_ring_back(struct slog_pools *pools, struct pages *pages,
+                           struct slog_block **blocks, uint32_t ring)
 {
     size_t bytes = ring_bytes(ring);
-    if (bytes > UNIT_BYTES_MAX) {
+    uint32_t class = unit_class(bytes);
+    if (class == SLOG_POOLS) {
         pages_drop(pages, blocks, bytes);
     } else {
-        pool_give_back(&pools->units[unit_class(bytes)], pages, blocks);
+        pool_give_back(&pools->units[class], pages, blocks);
     }
 }
 
@@ -315,6 +319,39 @@ static void return_to_header(struct slog_pools *pools, struct pages *pages, stru
     log->entries = entries;
 }
 
+/* Moves the blocks, less than a quarter of a ring of pages, to its front and drops the pages behind
+ * twice as many. What lies before the head wraps behind the rest first. */
+static void cut_ring(struct pages *pages, struct slog *log)
+{
+    struct slog_block **ring = log->many.blocks;
+    uint32_t front = log->ring - log->head;
+    front = front < log->blocks ? front : log->blocks;
+    memmove(ring + front, ring, (log->blocks - front) * sizeof(*ring));
+    memmove(ring, ring + log->head, front * sizeof(*ring));
+    size_t keep = (ring_bytes(log->blocks * 2) / PAGES_BYTES + 1) * PAGES_BYTES;
+    pages_drop(pages, (uint8_t *)ring + keep, ring_bytes(log->ring) - keep);
+    log->ring = (uint32_t)(keep / sizeof(*ring));
+    log->head = 0;
+}
+
+/* A small ring moves into a smaller one where that needs no memory. */
+static void shrink_ring(struct slog_pools *pools, struct pages *pages, struct slog *log)
+{
+    if (ring_bytes(log->ring) > PAGES_BYTES) {
+        cut_ring(pages, log);
+        return;
+    }
+    uint32_t ring = next_ring(0);
+    while (ring < log->blocks * 2) {
+        ring = next_ring(ring);
+    }
+    size_t wish_bytes = pages->wish_bytes;
+    if (ring < log->ring) {
+        (void)change_ring(pools, pages, log, ring);
+    }
+    pages->wish_bytes = wish_bytes;
+}
+
 void slog_trim(struct slog_pools *pools, struct pages *pages, struct slog *log)
 {
     uint32_t budget = TRIM_BLOCKS;
@@ -329,16 +366,8 @@ void slog_trim(struct slog_pools *pools, struct pages *pages, struct slog *log)
         return_to_header(pools, pages, log);
         return;
     }
-    /* A ring that is mostly empty moves into a smaller one where that needs no memory. */
-    if (log->ring > 4 * SLOG_INLINE_BLOCKS && log->blocks < log->ring / 4) {
-        uint32_t ring = SLOG_INLINE_BLOCKS;
-        while (ring < log->blocks * 2) {
-            ring = next_ring(ring);
-        }
-        ring = ring <= SLOG_INLINE_BLOCKS ? next_ring(ring) : ring;
-        size_t wish = pages->wish_bytes;
-        (void)change_ring(pools, pages, log, ring);
-        pages->wish_bytes = wish;
+    if (log->blocks < log->ring / 4) {
+        shrink_ring(pools, pages, log);
     }
 }
 

@@ -15,7 +15,7 @@
 #include "limiter/limiter.h"
 #include "store/pool.h"
 
-#define SLOG_POOLS 6u /* units of 64, 128, ... 2048 bytes; larger rings are runs of pages */
+#define SLOG_POOLS 7u /* units of 64 to 2688 bytes; larger rings are runs of pages */
 
 struct slog_pools {
     struct pool units[SLOG_POOLS];

@@ -4,7 +4,7 @@
 
 #define PIECE_SLOTS 512u     /* looked at in one hold of a lock */
 #define SAMPLE_COUNTERS 16u  /* not exhausted ones to choose a victim from */
-#define SAMPLE_SLOTS 65536u  /* looked at to find them */
+#define SAMPLE_SLOTS 2048u   /* looked at to find them; all exhausted: so are the others */
 #define VICTIM_TRIES 8u      /* a victim may be used up or gone before it is taken */
 
 void store_room_begin(struct store_room *room, struct store *store, struct decide *decide)
@@ -102,7 +102,8 @@ static bool evict_anywhere(struct store_room *room, uint32_t *policy)
     struct table_key keys[LIMITS_ROUTE_LIMITS_MAX];
     const struct decide_work *work = &room->decide->work[0];
     for (uint32_t tries = 0; tries < VICTIM_TRIES; tries++) {
-        struct shard_sample sample = {.except = keys, .now_ns = room->decide->now_ns};
+        struct shard_sample sample = {
+            .except = keys, .now_ns = room->decide->now_ns, .wanted = SAMPLE_COUNTERS};
         sample.except_count = request_keys(room->decide, keys);
         sample.rest = table_rest(&work->shard->table, work->key.order);
         /* One more than there are shards: the first is looked at from the middle, then whole. */
@@ -138,14 +139,29 @@ void store_room_for_counters(struct store_room *room)
     room->no_counters = true;
 }
 
+static uint64_t segment_start(struct store *store, const struct decide_work *work)
+{
+    struct store_hold hold;
+    const struct table *table = &work->shard->table;
+    hold_one(&hold, store, work->shard->index);
+    uint64_t start = table_segment_start(table, table_rest(table, work->key.order));
+    store_hold_drop(&hold);
+    return start;
+}
+
 /* For memory only a place in the very segment helps: then it need not grow. */
 static bool evict_beside(struct store_room *room, const struct decide_work *work)
 {
     struct table_key keys[LIMITS_ROUTE_LIMITS_MAX];
-    struct shard_sample sample = {
-        .except = keys, .now_ns = room->decide->now_ns, .one_segment = true};
+    struct shard_sample sample = {.except = keys,
+                                  .now_ns = room->decide->now_ns,
+                                  .wanted = SAMPLE_COUNTERS,
+                                  .one_segment = true};
     sample.except_count = request_keys(room->decide, keys);
     sample.rest = table_rest(&work->shard->table, work->key.order);
+    sample_shard(room->store, work->shard->index, &sample);
+    /* Close to the segment's end there may be too few behind the key. */
+    sample.rest = segment_start(room->store, work);
     sample_shard(room->store, work->shard->index, &sample);
     return sample.found && take_victim(room->store, &sample, false);
 }

@@ -9,12 +9,14 @@
 
 #define ADDRESS_MASK (~(uint64_t)(PAGES_BYTES - 1))
 #define DEPTH_SHIFT 7
+/* table_expect: what a segment is to hold, and a margin for chance. */
+#define EXPECTED_IN_SEGMENT 5000u
+#define EXPECTED_MORE 16u
 #define DEPTH_LIMIT 22u /* 10 bits of shard, these, and 32 for the home make up a place */
 
-static_assert(sizeof(struct table_slot) == 32, "a counter's slot");
-static_assert(sizeof(struct table_segment) == 64, "a segment's head takes two slots");
-static_assert(TABLE_SEGMENT_PAGES < (1u << DEPTH_SHIFT), "pages fit a directory word");
-static_assert((sizeof(uint64_t) << DEPTH_LIMIT) <= (uint64_t)PAGES_BYTES << (TABLE_DIRECTORY_RUNS - 1),
+static_assert(SEGMENT_PAGES_MOST < (1u << DEPTH_SHIFT), "pages fit a directory word");
+static_assert((sizeof(uint64_t) << DEPTH_LIMIT) <=
+                  (uint64_t)PAGES_BYTES << (TABLE_DIRECTORY_RUNS - 1),
               "the directory's runs can be kept");
 static_assert(DEPTH_LIMIT < (1u << (12 - DEPTH_SHIFT)), "depth fits a directory word");
 
@@ -85,28 +87,6 @@ static uint32_t word_depth(uint64_t word)
     return (uint32_t)(word >> DEPTH_SHIFT) & ((1u << (12 - DEPTH_SHIFT)) - 1);
 }
 
-static struct table_slot *slots_of(const struct table_segment *segment)
-{
-    return (struct table_slot *)((uintptr_t)segment + sizeof(*segment));
-}
-
-static uint32_t slots_in(uint32_t pages)
-{
-    return pages * (PAGES_BYTES / (uint32_t)sizeof(struct table_slot)) - 2;
-}
-
-/* Homes end before the slots do, so that what is pushed on seldom reaches the end. */
-static uint32_t range_in(uint32_t slots)
-{
-    return slots - (slots / 8 < 64 ? slots / 8 : 64);
-}
-
-static uint32_t home_of(uint64_t rest, uint32_t depth, uint32_t range)
-{
-    uint64_t fraction = (rest << depth) >> 32;
-    return (uint32_t)((fraction * range) >> 32);
-}
-
 /* Everything a search needs stands in the directory word, so the segment's head is not touched. */
 static struct table_slot *home_slot(const struct table *table, uint64_t rest)
 {
@@ -116,7 +96,8 @@ static struct table_slot *home_slot(const struct table *table, uint64_t rest)
         return NULL;
     }
     uint32_t pages = (uint32_t)word & ((1u << DEPTH_SHIFT) - 1);
-    return slots_of(segment) + home_of(rest, word_depth(word), range_in(slots_in(pages)));
+    uint32_t range = segment_range_in(segment_slots_in(pages));
+    return segment_slots(segment) + segment_home(rest, word_depth(word), range);
 }
 
 const struct table_slot *table_home(const struct table *table, struct table_key key)
@@ -155,11 +136,16 @@ struct table_segment *table_segment_at(const struct table *table, uint64_t rest,
     return word_segment(word);
 }
 
+uint64_t table_segment_start(const struct table *table, uint64_t rest)
+{
+    return rest & ~(UINT64_MAX >> word_depth(word_at(table, rest)));
+}
+
 struct table_slot *table_slot_from(const struct table *table, struct table_segment *segment,
                                    uint64_t rest)
 {
-    struct table_slot *slots = slots_of(segment);
-    for (uint32_t i = home_of(rest, segment->depth, segment->range); i < segment->slots; i++) {
+    struct table_slot *slots = segment_slots(segment);
+    for (uint32_t i = segment_home(rest, segment->depth, segment->range); i < segment->slots; i++) {
         if (slots[i].meta != 0 && table_rest(table, slots[i].order) >= rest) {
             return &slots[i];
         }
@@ -169,14 +155,14 @@ struct table_slot *table_slot_from(const struct table *table, struct table_segme
 
 struct table_slot *table_slot_first(const struct table_segment *segment)
 {
-    struct table_slot *slots = slots_of(segment);
+    struct table_slot *slots = segment_slots(segment);
     return slots[0].meta != 0 ? slots : table_slot_after(segment, slots);
 }
 
 struct table_slot *table_slot_after(const struct table_segment *segment,
                                     const struct table_slot *slot)
 {
-    struct table_slot *slots = slots_of(segment);
+    struct table_slot *slots = segment_slots(segment);
     for (uint32_t i = (uint32_t)(slot - slots) + 1; i < segment->slots; i++) {
         if (slots[i].meta != 0) {
             return &slots[i];
@@ -186,73 +172,6 @@ struct table_slot *table_slot_after(const struct table_segment *segment,
 }
 
 /* ---- growing ---- */
-
-/* Pages in which `count` counters lie at a load of 0.73; they grow at 0.82. */
-static uint32_t pages_for(uint32_t count)
-{
-    uint64_t slots = (uint64_t)count * 1372 / 1000 + 1;
-    uint64_t bytes = slots * sizeof(struct table_slot) + sizeof(struct table_segment);
-    return (uint32_t)((bytes + PAGES_BYTES - 1) / PAGES_BYTES);
-}
-
-/* Slots [first, last) of a segment, to be laid out at another depth. */
-struct part {
-    const struct table *table;
-    const struct table_slot *first;
-    const struct table_slot *last;
-    uint32_t depth;
-    uint32_t count;
-};
-
-/* Lays the part out in `slots` slots (only in thought where `into` is NULL); the last slot stays
- * empty, as every search relies on. False: the end is reached too early. */
-static bool lay_out(const struct part *part, uint32_t slots, struct table_slot *into)
-{
-    uint32_t range = range_in(slots);
-    uint32_t next = 0;
-    for (const struct table_slot *slot = part->first; slot < part->last; slot++) {
-        if (slot->meta == 0) {
-            continue;
-        }
-        uint32_t home = home_of(table_rest(part->table, slot->order), part->depth, range);
-        next = home > next ? home : next;
-        if (next >= slots - 1) {
-            return false;
-        }
-        if (into != NULL) {
-            into[next] = *slot;
-        }
-        next++;
-    }
-    return true;
-}
-
-/* At least `pages`; 0: more than a segment may have. */
-static uint32_t pages_that_fit(const struct part *part, uint32_t pages)
-{
-    for (; pages <= TABLE_SEGMENT_PAGES; pages++) {
-        if (lay_out(part, slots_in(pages), NULL)) {
-            return pages;
-        }
-    }
-    return 0;
-}
-
-static struct table_segment *segment_make(void *run, uint32_t pages, const struct part *part)
-{
-    struct table_segment *segment = run;
-    uint32_t slots = slots_in(pages);
-    *segment = (struct table_segment){.count = part->count,
-                                      .slots = slots,
-                                      .range = range_in(slots),
-                                      .limit = slots * 82 / 100,
-                                      .pages = pages,
-                                      .depth = part->depth,
-                                      .due_ns = INT64_MAX,
-                                      .visit_ns = INT64_MIN};
-    (void)lay_out(part, slots, slots_of(segment));
-    return segment;
-}
 
 /* Points all words of a place's first `depth` bits at a segment (or at none). */
 static void set_words(struct table *table, uint64_t rest, uint32_t depth,
@@ -271,21 +190,11 @@ static void set_words(struct table *table, uint64_t rest, uint32_t depth,
     }
 }
 
-static struct part whole_part(const struct table *table, const struct table_segment *segment)
-{
-    const struct table_slot *slots = slots_of(segment);
-    return (struct part){.table = table,
-                         .first = slots,
-                         .last = slots + segment->slots,
-                         .depth = segment->depth,
-                         .count = segment->count};
-}
-
 /* Moves a segment into a run of another size. */
 static bool resize(struct table *table, struct pages *pages, struct table_segment *segment,
                    uint64_t rest, uint32_t to_pages)
 {
-    struct part part = whole_part(table, segment);
+    struct segment_part part = segment_whole(segment, table->skip);
     void *run = pages_take(pages, (size_t)to_pages * PAGES_BYTES, PAGES_BYTES);
     if (run == NULL) {
         return false;
@@ -337,26 +246,6 @@ static void restart_visit(struct table *table, uint64_t rest, uint32_t depth,
     }
 }
 
-static void cut_in_two(const struct table *table, const struct table_segment *segment,
-                       struct part halves[2])
-{
-    struct part whole = whole_part(table, segment);
-    const struct table_slot *cut = whole.first;
-    uint32_t left = 0;
-    for (const struct table_slot *slot = whole.first; slot < whole.last; slot++) {
-        bool right_half = ((table_rest(table, slot->order) << whole.depth) >> 63) != 0;
-        if (slot->meta != 0 && !right_half) {
-            left++;
-            cut = slot + 1;
-        }
-    }
-    halves[0] = halves[1] = whole;
-    halves[0].depth = halves[1].depth = whole.depth + 1;
-    halves[0].last = halves[1].first = cut;
-    halves[0].count = left;
-    halves[1].count = whole.count - left;
-}
-
 static bool split(struct table *table, struct pages *pages, struct table_segment *segment,
                   uint64_t rest)
 {
@@ -368,10 +257,10 @@ static bool split(struct table *table, struct pages *pages, struct table_segment
     if (depth == directory_depth(table)) {
         return double_directory(table, pages);
     }
-    struct part halves[2];
-    cut_in_two(table, segment, halves);
-    uint32_t left = pages_that_fit(&halves[0], pages_for(halves[0].count));
-    uint32_t right = pages_that_fit(&halves[1], pages_for(halves[1].count));
+    struct segment_part halves[2];
+    segment_cut(segment, table->skip, halves);
+    uint32_t left = segment_fit(&halves[0], segment_pages_for(halves[0].count));
+    uint32_t right = segment_fit(&halves[1], segment_pages_for(halves[1].count));
     if (left == 0 || right == 0) {
         pages->impossible = true;
         return false;
@@ -396,13 +285,13 @@ static bool split(struct table *table, struct pages *pages, struct table_segment
 static bool grow(struct table *table, struct pages *pages, struct table_segment *segment,
                  uint64_t rest, uint32_t more)
 {
-    struct part part = whole_part(table, segment);
-    uint32_t wanted = pages_for(segment->count + more);
+    struct segment_part part = segment_whole(segment, table->skip);
+    uint32_t wanted = segment_pages_for(segment->count + more);
     wanted = wanted > segment->pages ? wanted : segment->pages + 1;
-    if (wanted > TABLE_SEGMENT_PAGES && segment->pages < TABLE_SEGMENT_PAGES * 7 / 8) {
-        wanted = TABLE_SEGMENT_PAGES;
+    if (wanted > SEGMENT_PAGES_MOST && segment->pages < SEGMENT_PAGES_MOST * 7 / 8) {
+        wanted = SEGMENT_PAGES_MOST;
     }
-    uint32_t fitting = pages_that_fit(&part, wanted);
+    uint32_t fitting = segment_fit(&part, wanted);
     if (fitting == 0) {
         return split(table, pages, segment, rest);
     }
@@ -411,29 +300,42 @@ static bool grow(struct table *table, struct pages *pages, struct table_segment 
 
 static bool begin_segment(struct table *table, struct pages *pages, uint64_t rest)
 {
-    struct part nothing = {.table = table,
-                           .depth = word_depth(word_at(table, rest))};
-    void *run = pages_take(pages, PAGES_BYTES, PAGES_BYTES);
+    struct segment_part nothing = {.skip = table->skip,
+                                   .depth = word_depth(word_at(table, rest))};
+    uint32_t first = table->first_pages > 0 ? table->first_pages : 1;
+    void *run = pages_take(pages, (size_t)first * PAGES_BYTES, PAGES_BYTES);
     if (run == NULL) {
         return false;
     }
-    set_words(table, rest, nothing.depth, segment_make(run, 1, &nothing));
+    set_words(table, rest, nothing.depth, segment_make(run, first, &nothing));
     table->segments++;
     return true;
 }
 
-/* Are there `more` empty slots between home and the end, not counting the last one? */
-static bool has_room(const struct table_segment *segment, uint64_t rest, uint32_t more)
+/* Places are spread evenly, so all segments of one depth will hold about as many. */
+bool table_expect(struct table *table, struct pages *pages, uint64_t count)
 {
-    if (segment->count + more > segment->limit) {
-        return false;
+    uint32_t depth = 0;
+    while (depth < DEPTH_LIMIT && count >> depth > EXPECTED_IN_SEGMENT) {
+        depth++;
     }
-    const struct table_slot *slots = slots_of(segment);
-    uint32_t i = home_of(rest, segment->depth, segment->range);
-    for (; i < segment->slots - 1 && more > 0; i++) {
-        more -= slots[i].meta == 0;
+    while (directory_depth(table) < depth) {
+        if (!double_directory(table, pages)) {
+            return false;
+        }
     }
-    return more == 0;
+    uint64_t directory = shared_number_get(&table->directory);
+    for (uint32_t i = 0; i < 1u << depth; i++) {
+        shared_number_set(&directory_words(directory)[i], (uint64_t)depth << DEPTH_SHIFT);
+    }
+    uint32_t each = (uint32_t)(count >> depth);
+    table->first_pages = segment_pages_for(each + each / 32 + EXPECTED_MORE);
+    return true;
+}
+
+void table_expect_no_more(struct table *table)
+{
+    table->first_pages = 0;
 }
 
 bool table_reserve(struct table *table, struct pages *pages, struct table_key key, uint32_t more)
@@ -441,7 +343,7 @@ bool table_reserve(struct table *table, struct pages *pages, struct table_key ke
     uint64_t rest = table_rest(table, key.order);
     for (;;) {
         struct table_segment *segment = word_segment(word_at(table, rest));
-        if (segment != NULL && has_room(segment, rest, more)) {
+        if (segment != NULL && segment_has_room(segment, rest, more)) {
             return true;
         }
         bool moved = segment == NULL ? begin_segment(table, pages, rest)
@@ -474,9 +376,9 @@ void table_erase(struct table *table, struct table_slot *slot)
 {
     uint64_t rest = table_rest(table, slot->order);
     struct table_segment *segment = word_segment(word_at(table, rest));
-    struct table_slot *slots = slots_of(segment);
+    struct table_slot *slots = segment_slots(segment);
     struct table_slot *end = slot + 1;
-    while (end->meta != 0 && home_of(table_rest(table, end->order), segment->depth,
+    while (end->meta != 0 && segment_home(table_rest(table, end->order), segment->depth,
                                      segment->range) < (uint32_t)(end - slots)) {
         end++;
     }
@@ -501,8 +403,8 @@ bool table_shrink(struct table *table, struct pages *pages, uint64_t rest)
     if (segment->pages == 1 || segment->count >= segment->slots * 55u / 100) {
         return true;
     }
-    struct part part = whole_part(table, segment);
-    uint32_t fitting = pages_that_fit(&part, pages_for(segment->count));
+    struct segment_part part = segment_whole(segment, table->skip);
+    uint32_t fitting = segment_fit(&part, segment_pages_for(segment->count));
     if (fitting == 0 || fitting >= segment->pages) {
         return true;
     }

@@ -21,37 +21,14 @@
 
 #include "base/hash.h"
 #include "base/shared.h"
-#include "store/pages.h"
+#include "store/segment.h"
 
-#define TABLE_SEGMENT_PAGES 64u
 #define TABLE_SMALL_WORDS 8u
 #define TABLE_DIRECTORY_RUNS 14u
 
 struct table_key {
     uint64_t order;
     uint32_t tag;
-};
-
-/* 32 bytes. meta 0: empty. What meta, time_ns and word hold is counter.h's. */
-struct table_slot {
-    uint64_t order;
-    uint32_t tag;
-    uint32_t meta;
-    int64_t time_ns;
-    uint64_t word;
-};
-
-/* The first 64 bytes of a segment's run. */
-struct table_segment {
-    uint32_t count;    /* counters stored */
-    uint32_t slots;
-    uint32_t range;    /* homes are below it; the rest takes what is pushed beyond */
-    uint32_t limit;    /* grow above this count */
-    uint32_t pages;
-    uint32_t depth;    /* bits of the place that all its counters share, after the shard's */
-    int64_t due_ns;    /* no counter is as if never used before this instant */
-    int64_t visit_ns;  /* not worth a visit before this instant */
-    uint64_t reserved[3];
 };
 
 /* How far house-keeping has come: before a segment, in the middle of it, behind its last slot. */
@@ -74,6 +51,7 @@ struct table {
     uint64_t count;
     struct table_cursor cursor;
     uint32_t segments;
+    uint32_t first_pages; /* of a new segment; 0: 1 */
     uint32_t run_count; /* of the directory's runs; run i has PAGES_BYTES << i bytes */
     _Alignas(32) struct shared_number small[TABLE_SMALL_WORDS]; /* a small table's directory */
     void *runs[TABLE_DIRECTORY_RUNS];
@@ -95,6 +73,11 @@ struct table_slot *table_find(const struct table *table, struct table_key key);
  * (or says `impossible`). Moves slots. */
 bool table_reserve(struct table *table, struct pages *pages, struct table_key key, uint32_t more);
 
+/* An empty table is going to get `count` counters: segments begin at the size they will need, until
+ * table_expect_no_more. False: wants memory. */
+bool table_expect(struct table *table, struct pages *pages, uint64_t count);
+void table_expect_no_more(struct table *table);
+
 /* A new slot for a key that is not there, after table_reserve; order and tag are set, the rest is
  * zero. Moves slots. */
 struct table_slot *table_insert(struct table *table, struct table_key key);
@@ -108,6 +91,9 @@ struct table_segment *table_segment_of(const struct table *table, struct table_k
 /* The segment at a place (shard's bits cut off) and *next the place behind it, 0: the last. NULL:
  * none there. */
 struct table_segment *table_segment_at(const struct table *table, uint64_t rest, uint64_t *next);
+
+/* The first place of the segment that serves a place. */
+uint64_t table_segment_start(const struct table *table, uint64_t rest);
 
 struct table_slot *table_slot_first(const struct table_segment *segment);
 /* The first slot of `segment` at or behind a place, or NULL. */

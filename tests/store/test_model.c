@@ -54,7 +54,9 @@ static uint32_t make_items(struct world *world, struct store_item *items)
         items[i] = (struct store_item){
             .id = {.lo = id, .hi = id * 3},
             .policy = &world->policies[world->current].policies[policy],
-            .cost = magnitude < 30 ? 1 : model_below(&world->random, UINT64_C(1) << (magnitude - 29)),
+            .cost = magnitude < 30
+                        ? 1
+                        : model_below(&world->random, UINT64_C(1) << (magnitude - 29)),
             .shadow = model_below(&world->random, 5) == 0};
     }
     return count;
@@ -187,7 +189,8 @@ static void run(uint64_t seed, uint32_t ids, uint32_t shards, int steps, int64_t
         } else if (what < 970) {
             step_give_back(world, step, false);
         } else if (what < 998) {
-            (void)store_sweep(world->store, latest_ns, 1 + (uint32_t)model_below(&world->random, 2000));
+            uint32_t budget = 1 + (uint32_t)model_below(&world->random, 2000);
+            (void)store_sweep(world->store, latest_ns, budget);
         } else {
             world->now_ns = latest_ns;
             step_swap(world);
