@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { DECIDE_AHEAD = 32, DECIDE_ROUNDS = 4000000, DECIDE_KEY_BYTES = 27 };
 
@@ -27,6 +28,14 @@ static uint64_t decide_random(uint64_t *state)
     *state ^= *state >> 7;
     *state ^= *state << 17;
     return *state;
+}
+
+/* CPU time of this process: what others do meanwhile does not count. */
+static double decide_cpu_ns(void)
+{
+    struct timespec at;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
+    return (double)at.tv_sec * 1e9 + (double)at.tv_nsec;
 }
 
 /* "user-%08u-0123456789abcd", without printf's cost. */
@@ -50,7 +59,7 @@ static double decide_run(struct engine_worker *worker, uint64_t keys, uint32_t a
     uint64_t random = UINT64_C(88172645463325252);
     struct decision decision;
     struct request_error error;
-    int64_t begin = clock_ticks_ns();
+    double begin = decide_cpu_ns();
     for (uint64_t done = 0; done < rounds; done += ahead) {
         int64_t now = clock_now_ns();
         engine_enter(worker);
@@ -68,7 +77,7 @@ static double decide_run(struct engine_worker *worker, uint64_t keys, uint32_t a
             *allowed += decision.shown.allowed;
         }
     }
-    return (double)(clock_ticks_ns() - begin) / (double)rounds;
+    return (decide_cpu_ns() - begin) / (double)rounds;
 }
 
 int main(int argc, char **argv)
