@@ -4,6 +4,7 @@
 #include "config_file.h"
 #include "config_options.h"
 #include "wire/native.h"
+#include "wire/resp.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,14 +65,21 @@ static bool config_set_limits(struct config *config, const char *text, struct bu
     return text[0] != '\0' || config_expected(why, "a file");
 }
 
-static const char *const config_protocols_to_come[] = {"http", "grpc", "resp", "admin", NULL};
+static const struct wire_protocol *const config_protocols[] = {&native_protocol, &resp_protocol};
+static const char *const config_protocols_to_come[] = {"http", "grpc", "admin", NULL};
+
+/* Where no --listen is given. */
+static const char *const config_default_listens[] = {"native=127.0.0.1:7070",
+                                                     "resp=127.0.0.1:7379"};
 
 static bool config_listen_protocol(struct config_listen *listen, struct slice name,
                                    struct buf *why)
 {
-    if (slice_equal_text(name, native_protocol.name)) {
-        listen->protocol = &native_protocol;
-        return true;
+    for (size_t i = 0; i < sizeof(config_protocols) / sizeof(config_protocols[0]); i++) {
+        if (slice_equal_text(name, config_protocols[i]->name)) {
+            listen->protocol = config_protocols[i];
+            return true;
+        }
     }
     for (uint32_t i = 0; config_protocols_to_come[i] != NULL; i++) {
         if (slice_equal_text(name, config_protocols_to_come[i])) {
@@ -101,6 +109,17 @@ static bool config_set_listen(struct config *config, const char *text, struct bu
     if (address_parse(equals + 1, &listen->address, &reason) != STATUS_OK) {
         buf_append_text(why, reason);
         return false;
+    }
+    return true;
+}
+
+static bool config_listen_by_default(struct config *config, struct buf *why)
+{
+    for (size_t i = 0; i < sizeof(config_default_listens) / sizeof(config_default_listens[0]);
+         i++) {
+        if (!config_set_listen(config, config_default_listens[i], why)) {
+            return false;
+        }
     }
     return true;
 }
@@ -372,7 +391,7 @@ static bool config_finish(struct config *config, struct buf *out)
         unsigned cores = uv_available_parallelism();
         config->workers = cores > LIMITS_WORKERS_MAX ? LIMITS_WORKERS_MAX : cores;
     }
-    return config->listen_count > 0 || config_set_listen(config, "native=127.0.0.1:7070", out);
+    return config->listen_count > 0 || config_listen_by_default(config, out);
 }
 
 static enum config_result config_gather(struct config *config, struct config_sources *sources,

@@ -7,7 +7,7 @@ static const struct options_spec config_options_specs[] = {
      .help = "The limits file, or a directory whose *.yaml are read as one. Required."},
     {.name = "listen",
      .argument = "PROTOCOL=ADDRESS",
-     .fallback = "native=127.0.0.1:7070",
+     .fallback = "native=127.0.0.1:7070 resp=127.0.0.1:7379",
      .repeatable = true,
      .help = "Where to listen, and for what: native=HOST:PORT, native=[::1]:PORT or "
              "native=unix:PATH. Port 0 picks one."},

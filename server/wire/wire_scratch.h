@@ -4,6 +4,7 @@
 #ifndef WIRE_WIRE_SCRATCH_H
 #define WIRE_WIRE_SCRATCH_H
 
+#include "engine/engine_throttle.h"
 #include "wire/wire.h"
 
 /* Requests prepared (hashed, their counters fetched into the cache) before the first is decided:
@@ -12,7 +13,7 @@
 
 /* A request on its way through one read. */
 struct wire_scratch_entry {
-    uint64_t id; /* the frame's */
+    uint64_t id; /* the adapter's own: the frame's (native), which question it is (resp) */
     bool failed; /* error, not plan, is valid */
     struct engine_plan plan;
     struct request request;
@@ -21,6 +22,7 @@ struct wire_scratch_entry {
 
 struct wire_scratch {
     struct wire_scratch_entry entries[WIRE_SCRATCH_AHEAD];
+    struct engine_throttle throttles[WIRE_SCRATCH_AHEAD];
     struct decision decision;
 };
 
