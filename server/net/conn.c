@@ -140,7 +140,7 @@ static void conn_written(uv_write_t *request, int status)
     buf_clear(&conn->output);
     buf_trim(&conn->output, 0);
     conn->last_ns = clock_now_ns();
-    if (conn->state == CONN_OPEN && conn->input.size > 0) {
+    if (conn->state == CONN_OPEN && (conn->input.size > 0 || conn->unfinished)) {
         conn_feed(conn, buf_slice(&conn->input), conn->last_ns);
     }
     if (conn->writing || conn->state == CONN_CLOSED || conn->state == CONN_LINGER) {
@@ -215,11 +215,16 @@ static void conn_keep(struct conn *conn, struct slice in, size_t used)
 /* When the request that is unfinished after this feed began. */
 static void conn_note_waiting(struct conn *conn, size_t used, size_t left, int64_t now_ns)
 {
-    if (left == 0 || conn->writing || !conn->protocol->is_waiting(conn->session, left)) {
+    const struct wire_protocol *protocol = conn->protocol;
+    int64_t since_ns = conn->writing || protocol->waiting_since == NULL
+                           ? 0
+                           : protocol->waiting_since(conn->session);
+    if (since_ns != 0) {
+        conn->waiting_ns = since_ns;
+    } else if (left == 0 || conn->writing || !protocol->is_waiting(conn->session, left)) {
         conn->waiting_ns = 0;
         return;
-    }
-    if (used > 0 || conn->waiting_ns == 0) {
+    } else if (used > 0 || conn->waiting_ns == 0) {
         conn->waiting_ns = now_ns;
     }
     if (conn->home->timeouts.request_ns > 0) {
@@ -244,6 +249,7 @@ static void conn_feed(struct conn *conn, struct slice in, int64_t now_ns)
         used += consumed;
         conn_send(conn);
     } while (result == WIRE_FULL && !conn->writing && conn->state == CONN_OPEN);
+    conn->unfinished = result == WIRE_FULL;
     if (answered > 0) {
         metrics_duration(home->wire->metrics, protocol->metrics, clock_now_ns() - now_ns,
                          answered);

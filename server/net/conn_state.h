@@ -26,6 +26,7 @@ struct conn {
     enum conn_state state;
     bool writing;        /* the socket was full: `output` is on its way, nothing is read */
     bool had_turn;       /* there is more to read, and others come first */
+    bool unfinished;     /* the adapter had more to say than its output may hold */
     bool own_input;      /* this read goes into `input`, not into the shared buffer */
     struct buf input;    /* read and not consumed */
     struct buf output;   /* written and not taken by the socket */
