@@ -10,9 +10,13 @@
 
 enum wire_changes { WIRE_CHANGES_LOCAL, WIRE_CHANGES_ALL, WIRE_CHANGES_NONE };
 
+struct wire_admin;
+
 /* What the operator configured, the same for all workers. */
 struct wire_config {
     enum wire_changes allow_changes;
+    const struct wire_admin *admin; /* wire/admin.h: for peers of admin listeners; NULL: none */
+    bool x_ratelimit_headers; /* HTTP answers carry X-RateLimit-* too */
 };
 
 /* What a worker lends to its adapters. */
