@@ -112,6 +112,16 @@ enum status listener_open(struct listener *listener, const struct wire_protocol 
     return STATUS_OK;
 }
 
+void listener_share(struct listener *listener, const struct wire_protocol *protocol,
+                    const struct listener *owner)
+{
+    *listener = (struct listener){.protocol = protocol,
+                                  .fd = -1,
+                                  .spare_fd = -1,
+                                  .shared = true,
+                                  .address = owner->address};
+}
+
 /* Says why not, as far as the socket takes it at once, and closes. What the peer has already sent
  * is read first: closing over unread bytes would take the answer back. */
 static void listener_refuse(struct listener *listener, int fd)
@@ -183,6 +193,9 @@ static void listener_ready(uv_poll_t *poll, int status, int events)
 enum status listener_start(struct listener *listener, uv_loop_t *loop, struct worker_pool *pool,
                            struct metrics_worker *metrics)
 {
+    if (listener->shared) {
+        return STATUS_OK;
+    }
     listener->pool = pool;
     listener->metrics = metrics;
     listener->poll.data = listener;

@@ -14,6 +14,7 @@ struct listener {
     int spare_fd; /* given up to accept one more when the process has no descriptors left */
     bool admin;
     bool started;
+    bool shared;           /* what arrives at the address arrives at another listener */
     bool owns_path;        /* we made the Unix socket's file: remove it at the end */
     struct address address; /* as bound: with the port that was picked */
 };
@@ -24,6 +25,11 @@ STATUS_CHECKED enum status listener_open(struct listener *listener,
                                          const struct wire_protocol *protocol,
                                          const struct address *address,
                                          struct inherit *inherit, const char **why);
+
+/* The listener at the same address, open already, takes what arrives for this one too: its protocol
+ * tells the two apart. */
+void listener_share(struct listener *listener, const struct wire_protocol *protocol,
+                    const struct listener *owner);
 
 /* Hands what arrives to the pool. */
 STATUS_CHECKED enum status listener_start(struct listener *listener, uv_loop_t *loop,
