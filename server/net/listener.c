@@ -112,14 +112,15 @@ enum status listener_open(struct listener *listener, const struct wire_protocol 
     return STATUS_OK;
 }
 
-void listener_share(struct listener *listener, const struct wire_protocol *protocol,
-                    const struct listener *owner)
+enum status listener_share(struct listener *listener, const struct wire_protocol *protocol,
+                           const struct listener *owner)
 {
     *listener = (struct listener){.protocol = protocol,
                                   .fd = -1,
                                   .spare_fd = -1,
                                   .shared = true,
                                   .address = owner->address};
+    return STATUS_OK;
 }
 
 /* Says why not, as far as the socket takes it at once, and closes. What the peer has already sent

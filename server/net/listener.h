@@ -28,8 +28,8 @@ STATUS_CHECKED enum status listener_open(struct listener *listener,
 
 /* The listener at the same address, open already, takes what arrives for this one too: its protocol
  * tells the two apart. */
-void listener_share(struct listener *listener, const struct wire_protocol *protocol,
-                    const struct listener *owner);
+enum status listener_share(struct listener *listener, const struct wire_protocol *protocol,
+                           const struct listener *owner);
 
 /* Hands what arrives to the pool. */
 STATUS_CHECKED enum status listener_start(struct listener *listener, uv_loop_t *loop,
