@@ -8,6 +8,8 @@
  * that count by the same parts share the hash. */
 #include "engine/engine_plan.h"
 
+#include <assert.h>
+
 #include "engine/network.h"
 
 /* A limit that cannot be applied: what is wrong with the first part at fault. */
@@ -20,11 +22,44 @@ struct subject {
     struct slice route;
 };
 
+/* Little-endian whatever the machine, so that a state can move; compilers make one store of it. */
 static void put_length(uint8_t *out, size_t size)
 {
-    for (int i = 0; i < 4; i++) {
-        out[i] = (uint8_t)(size >> (8 * i));
+    out[0] = (uint8_t)size;
+    out[1] = (uint8_t)(size >> 8);
+    out[2] = (uint8_t)(size >> 16);
+    out[3] = (uint8_t)(size >> 24);
+}
+
+/* Where among the recent routes one of these bytes would be: its first and last eight decide. */
+static struct engine_recent *recent_of(struct engine_scratch *scratch, struct slice route)
+{
+    uint64_t first = 0;
+    uint64_t last = 0;
+    size_t size = route.size < sizeof(first) ? route.size : sizeof(first);
+    memcpy(&first, route.data, size);
+    memcpy(&last, route.data + route.size - size, size);
+    uint64_t mixed = (first ^ (last << 1) ^ route.size) * UINT64_C(0x9e3779b97f4a7c15);
+    return &scratch->recent[mixed >> 58];
+}
+
+static_assert(ENGINE_PLAN_RECENT == 1 << (64 - 58), "six bits choose one of them");
+
+static const struct policy_route *match_route(struct engine_scratch *scratch,
+                                              const struct engine_set *set, struct slice route)
+{
+    if (route.size == 0 || route.size > ENGINE_PLAN_RECENT_BYTES) {
+        return policy_match_route(set->policies, route);
     }
+    struct engine_recent *recent = recent_of(scratch, route);
+    if (recent->sequence != set->sequence || recent->size != route.size ||
+        memcmp(recent->text, route.data, route.size) != 0) {
+        recent->sequence = set->sequence;
+        recent->route = policy_match_route(set->policies, route);
+        recent->size = (uint32_t)route.size;
+        memcpy(recent->text, route.data, route.size);
+    }
+    return recent->route;
 }
 
 /* An address's network: its family and its leading bits, the others cleared. */
@@ -264,7 +299,7 @@ bool engine_plan_make(struct engine_scratch *scratch, const struct engine_set *s
     *plan = (struct engine_plan){.request = request, .set = set, .first = first};
     if (request_check(request, error)) {
         struct subject subject = {scratch, request, normalise(set->policies, request, scratch)};
-        plan->route = policy_match_route(set->policies, subject.route);
+        plan->route = match_route(scratch, set, subject.route);
         plan->cost = request->has_cost ? request->cost
                      : plan->route != NULL ? plan->route->cost
                                            : 1;
