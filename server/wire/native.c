@@ -298,6 +298,10 @@ static enum wire_result native_feed(void *session, struct wire_worker *worker, s
     struct native_input input = {.bytes = in};
     enum native_next next = NATIVE_AGAIN;
     enum native_decode_length length = NATIVE_DECODE_MORE;
+    if (in.size == 0) {
+        *consumed = 0;
+        return WIRE_MORE;
+    }
     engine_enter(worker->engine);
     while (next == NATIVE_AGAIN && out->size < WIRE_OUT_HIGH_BYTES) {
         next = native_gather(&turn, &input, &length);
