@@ -31,12 +31,16 @@ struct http_response {
     struct slice body;
 };
 
-/* Decides or refuses; always fills *response. *answered is raised by the decisions made. */
+/* Decides or refuses; always fills *response. *answered is raised by the decisions made. The caller
+ * has entered the engine; it is rewound here. The arena is the caller's to reset. */
 void http_api_handle(struct wire_worker *worker, const struct wire_peer *peer,
                      const struct http_request *request, int64_t now_ns,
                      struct http_response *response, uint64_t *answered);
 
-/* The value of the only header of that (lower-case) name; *count says how many there were. */
+/* The longest body that this path takes; a longer one is answered with 413. */
+size_t http_api_body_bytes_max(struct slice path);
+
+/* The value of the first header of that (lower-case) name; *count says how many there are. */
 struct slice http_api_header(const struct http_request *request, const char *name,
                              uint32_t *count);
 

@@ -1,0 +1,147 @@
+/* The endpoints of the HTTP API: one table of what there is, and what all of them share. */
+#include "wire/http_api.h"
+
+#include "wire/http_ask.h"
+#include "wire/http_auth.h"
+#include "wire/http_batch.h"
+#include "wire/http_status.h"
+#include "wire/json_out.h"
+
+#include <assert.h>
+
+enum http_methods {
+    HTTP_GET = 1, /* and HEAD */
+    HTTP_POST = 2,
+    HTTP_ANY = 4
+};
+
+struct http_endpoint {
+    const char *path;
+    unsigned methods; /* enum http_methods, or-ed */
+    void (*handle)(struct http_turn *turn);
+};
+
+static const struct http_endpoint http_endpoints[] = {
+    {"/v1/should-allow", HTTP_GET | HTTP_POST, http_ask_should_allow},
+    {"/v1/auth", HTTP_ANY, http_auth_handle},
+    {"/v1/should-allow-batch", HTTP_POST, http_batch_should_allow},
+    {"/v1/refund", HTTP_POST, http_ask_refund},
+    {"/v1/reset", HTTP_POST, http_ask_reset},
+};
+
+static const struct http_endpoint *http_find(struct slice path)
+{
+    for (size_t i = 0; i < sizeof(http_endpoints) / sizeof(http_endpoints[0]); i++) {
+        if (slice_equal_text(path, http_endpoints[i].path)) {
+            return &http_endpoints[i];
+        }
+    }
+    return NULL;
+}
+
+static const char *http_allowed(unsigned methods)
+{
+    switch (methods) {
+    case HTTP_GET:
+        return "GET, HEAD";
+    case HTTP_POST:
+        return "POST";
+    default:
+        return "GET, HEAD, POST";
+    }
+}
+
+static bool http_takes(const struct http_endpoint *endpoint, struct slice method)
+{
+    unsigned asked = slice_equal_text(method, "POST") ? HTTP_POST
+                     : slice_equal_text(method, "GET") || slice_equal_text(method, "HEAD")
+                         ? HTTP_GET
+                         : 0;
+    return endpoint->methods == HTTP_ANY || (endpoint->methods & asked) != 0;
+}
+
+void http_api_handle(struct wire_worker *worker, const struct wire_peer *peer,
+                     const struct http_request *request, int64_t now_ns,
+                     struct http_response *response, uint64_t *answered)
+{
+    struct http_turn turn = {.worker = worker,
+                             .scratch = worker->scratch,
+                             .peer = peer,
+                             .request = request,
+                             .now_ns = now_ns,
+                             .response = response,
+                             .answered = answered};
+    const struct http_endpoint *endpoint = http_find(request->path);
+    response->status = 500;
+    response->header_count = 0;
+    response->body = slice_make(NULL, 0);
+    if (endpoint == NULL) {
+        http_turn_problem(&turn, 404, "", "there is no such endpoint; POST /v1/should-allow asks "
+                                          "for a decision");
+        return;
+    }
+    if (!http_takes(endpoint, request->method)) {
+        http_turn_problem(&turn, 405, "", "this endpoint does not take that method; the Allow "
+                                          "field says which");
+        http_turn_header(&turn, "allow", slice_text(http_allowed(endpoint->methods)));
+        return;
+    }
+    engine_rewind(worker->engine);
+    endpoint->handle(&turn);
+}
+
+size_t http_api_body_bytes_max(struct slice path)
+{
+    return slice_equal_text(path, "/v1/should-allow-batch") ? LIMITS_HTTP_BATCH_BODY_BYTES_MAX
+                                                            : LIMITS_HTTP_BODY_BYTES_MAX;
+}
+
+struct slice http_api_header(const struct http_request *request, const char *name,
+                             uint32_t *count)
+{
+    struct slice value = slice_make(NULL, 0);
+    size_t size = strlen(name);
+    *count = 0;
+    for (uint32_t i = 0; i < request->header_count; i++) {
+        const struct http_header *header = &request->headers[i];
+        if (header->name.size != size || memcmp(header->name.data, name, size) != 0) {
+            continue;
+        }
+        if (*count == 0) {
+            value = header->value;
+        }
+        (*count)++;
+    }
+    return value;
+}
+
+void http_api_problem(struct wire_worker *worker, int status, const char *field,
+                      const char *detail, struct http_response *response)
+{
+    size_t bytes = 128 + JSON_OUT_ESCAPED_BYTES * (strlen(field) + strlen(detail));
+    uint8_t *begin = arena_alloc(worker->arena, bytes);
+    metrics_request_error(worker->metrics, METRICS_HTTP, (int)http_status_code(status));
+    response->status = status;
+    response->header_count = 0;
+    response->body = slice_make(NULL, 0);
+    response->headers[response->header_count++] =
+        (struct http_header){slice_text("cache-control"), slice_text("no-store")};
+    if (status == 401) {
+        response->headers[response->header_count++] =
+            (struct http_header){slice_text("www-authenticate"), slice_text("Bearer")};
+    }
+    if (begin == NULL) {
+        return;
+    }
+    uint8_t *at = json_out_text(begin, "{\"type\":\"about:blank\",\"title\":");
+    at = json_out_string(at, slice_text(http_status_phrase(status)));
+    at = json_out_number(json_out_text(at, ",\"status\":"), (uint64_t)status);
+    at = json_out_string(json_out_text(at, ",\"detail\":"), slice_text(detail));
+    if (field[0] != '\0') {
+        at = json_out_string(json_out_text(at, ",\"field\":"), slice_text(field));
+    }
+    *at++ = '}';
+    response->body = slice_make(begin, (size_t)(at - begin));
+    response->headers[response->header_count++] = (struct http_header){
+        slice_text("content-type"), slice_text("application/problem+json")};
+}
