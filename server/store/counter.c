@@ -3,6 +3,8 @@
 #include "base/limits.h"
 
 static_assert(sizeof(struct counter_wide) == 16, "a cell of the pool");
+static_assert(LIMITS_LOG_QUOTA_MAX < 1u << (COUNTER_LOG_LOW_BITS + 64 - COUNTER_LOG_HIGH_SHIFT),
+              "a log's entries can be counted in its address's spare bits");
 
 void counter_memory_init(struct counter_memory *memory)
 {
@@ -69,11 +71,18 @@ static void apply_to_log(struct counter_memory *memory, struct table_slot *slot,
         slot->word = (uint64_t)(uintptr_t)slog_make(&memory->logs);
     }
     struct slog *log = counter_log(slot);
+    uint32_t written = log->count - counter_unwritten(slot);
     slog_drop(log, step->log_drop);
+    written -= step->log_drop < written ? step->log_drop : written;
     if (step->log_append > 0) {
         slog_append(log, step->next.time_ns, step->log_append);
     }
     slog_pop(log, step->log_pop);
+    /* Either may have changed the newest entry. */
+    if ((step->log_append > 0 || step->log_pop > 0) && written >= log->count) {
+        written = log->count == 0 ? 0 : log->count - 1;
+    }
+    counter_set_unwritten(slot, log->count - written);
     slog_trim(&memory->logs, &memory->pages, log);
 }
 
@@ -110,7 +119,8 @@ void counter_apply_other(struct counter_memory *memory, struct table_slot *slot,
         apply_value(memory, slot, &step->next, kind);
     }
     slot->time_ns = step->next.time_ns;
-    slot->meta = policy << COUNTER_POLICY_SHIFT | COUNTER_CHANGED | generation | (uint32_t)kind;
+    slot->meta = policy << COUNTER_POLICY_SHIFT | (slot->meta & COUNTER_PINNED) |
+                 COUNTER_CHANGED | generation | (uint32_t)kind;
 }
 
 void counter_release(struct counter_memory *memory, struct table_slot *slot)

@@ -1,12 +1,13 @@
 /* A counter in its slot: what the limiters see as a state, the table keeps in 32 bytes.
  *
- *   meta   31 ........ 5 |    4    |     3      | 2..0
- *           policy id    | changed | generation | kind
+ *   meta   31 ........ 6 |   5    |    4    |     3      | 2..0
+ *           policy id    | pinned | changed | generation | kind
  *
  *   PLAIN  time, lo                       (hi is 0: nearly all buckets, all fixed windows)
  *   PAIR   time, hi and lo of 32 bits     (sliding counters)
  *   WIDE   time, address of (lo, hi)      (anything larger)
- *   LOG    time, address of a struct slog
+ *   LOG    time, address of a struct slog; in the address's spare bits (48 to 63, 0 to 5) how many
+ *          of its newest entries were not written down yet
  *
  * The kind is chosen anew at each write, by the values. */
 #ifndef STORE_COUNTER_H
@@ -16,14 +17,21 @@
 #include "store/table.h"
 
 /* Policies are told apart by this many bits. */
-#define COUNTER_POLICY_BITS 27
+#define COUNTER_POLICY_BITS 26
 
 enum counter_kind { COUNTER_EMPTY, COUNTER_PLAIN, COUNTER_PAIR, COUNTER_WIDE, COUNTER_LOG };
 
 #define COUNTER_KIND_MASK 7u
 #define COUNTER_GENERATION 8u
 #define COUNTER_CHANGED 16u /* written since the last export that asked for changes */
-#define COUNTER_POLICY_SHIFT 5
+/* What was last written down of it would outlive it: it stays, idle or not, until it is written
+ * down again (a reset, a refund, other numbers; only where a state is kept). */
+#define COUNTER_PINNED 32u
+#define COUNTER_POLICY_SHIFT 6
+
+#define COUNTER_LOG_ADDRESS UINT64_C(0x0000FFFFFFFFFFC0)
+#define COUNTER_LOG_LOW_BITS 6
+#define COUNTER_LOG_HIGH_SHIFT 48
 
 /* Values of counters too wide for their slot. */
 struct counter_wide {
@@ -56,7 +64,22 @@ static inline uint32_t counter_policy(const struct table_slot *slot)
 
 static inline struct slog *counter_log(const struct table_slot *slot)
 {
-    return (struct slog *)(uintptr_t)slot->word;
+    return (struct slog *)(uintptr_t)(slot->word & COUNTER_LOG_ADDRESS);
+}
+
+/* Entries of the log that were not written down yet: its newest ones. */
+static inline uint32_t counter_unwritten(const struct table_slot *slot)
+{
+    uint64_t low = slot->word & ~COUNTER_LOG_ADDRESS & UINT32_MAX;
+    return (uint32_t)(low | slot->word >> COUNTER_LOG_HIGH_SHIFT << COUNTER_LOG_LOW_BITS);
+}
+
+static inline void counter_set_unwritten(struct table_slot *slot, uint32_t entries)
+{
+    uint64_t low = entries & ((1u << COUNTER_LOG_LOW_BITS) - 1);
+    uint64_t high = entries >> COUNTER_LOG_LOW_BITS;
+    slot->word =
+        (slot->word & COUNTER_LOG_ADDRESS) | low | high << COUNTER_LOG_HIGH_SHIFT;
 }
 
 void counter_read_other(const struct table_slot *slot, struct counter_view *view);
@@ -90,8 +113,8 @@ static inline void counter_apply(struct counter_memory *memory, struct table_slo
     }
     slot->time_ns = step->next.time_ns;
     slot->word = step->next.lo;
-    slot->meta =
-        policy << COUNTER_POLICY_SHIFT | COUNTER_CHANGED | generation | (uint32_t)COUNTER_PLAIN;
+    slot->meta = policy << COUNTER_POLICY_SHIFT | (slot->meta & COUNTER_PINNED) |
+                 COUNTER_CHANGED | generation | (uint32_t)COUNTER_PLAIN;
 }
 
 /* Gives back what the slot refers to; the slot is to be erased next. */

@@ -27,9 +27,11 @@ static inline void charge(struct shard *shard, struct table_slot *slot,
                           const struct store_item *item, const struct limiter_step *step,
                           int64_t now_ns)
 {
-    bool same = slot->meta != 0 && counter_policy(slot) == item->policy->id;
+    bool fresh = slot->meta == 0;
+    bool same = !fresh && counter_policy(slot) == item->policy->id;
     counter_apply(&shard->memory, slot, is_log(item->policy), step, item->policy->id,
                   shard->generation);
+    shard_note_changed(shard, slot, !fresh && !same);
     if (!same) {
         struct table_key key = {.order = slot->order, .tag = slot->tag};
         shard_note_due(shard, key, arith_add_ns(now_ns, item->report.reset_after_ns));
@@ -414,6 +416,7 @@ static void refund_item(struct decide *decide, uint32_t index)
                        &work->step)) {
         counter_apply(&shard->memory, slot, is_log(held), &work->step, held->id,
                       shard->generation);
+        shard_note_changed(shard, slot, true);
         counter_read(slot, &work->view);
         shard_note_due(shard, work->key, limiter_idle_at_ns(held, &work->view.state));
     }
@@ -451,7 +454,7 @@ static bool reset_item(struct decide *decide, uint32_t index)
     const struct limiter_state *state = &work->view.state;
     int64_t idle_ns = limiter_idle_at_ns(shard_held(work->shard, slot), state);
     bool in_use = idle_ns > decide->now_ns && idle_ns > state->time_ns;
-    shard_erase(work->shard, slot);
+    shard_forget(work->shard, slot);
     return in_use;
 }
 

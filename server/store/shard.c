@@ -49,6 +49,7 @@ void shard_swap(struct shard *shard, const struct store_change *change)
     shard->change = change;
     shard->generation ^= COUNTER_GENERATION;
     shard->unconverted = shard->table.count;
+    shard->epoch++;
 }
 
 const struct limiter_policy *shard_held(const struct shard *shard, const struct table_slot *slot)
@@ -66,6 +67,23 @@ void shard_erase(struct shard *shard, struct table_slot *slot)
     counter_release(&shard->memory, slot);
     table_erase(&shard->table, slot);
     shard->loose = true;
+}
+
+void shard_forget(struct shard *shard, struct table_slot *slot)
+{
+    struct counter_view view;
+    if (!shard->dirty.on) {
+        shard_erase(shard, slot);
+        return;
+    }
+    counter_read(slot, &view);
+    bool is_log = view.state.log != NULL;
+    struct table_key key = {.order = slot->order, .tag = slot->tag};
+    struct limiter_step step = {.next = {.time_ns = view.state.time_ns},
+                                .log_drop = is_log ? view.state.log->count : 0};
+    counter_apply(&shard->memory, slot, is_log, &step, counter_policy(slot), shard->generation);
+    shard_note_changed(shard, slot, true);
+    shard_note_due(shard, key, view.state.time_ns);
 }
 
 /* What became of a counter of the generation before. */
@@ -170,6 +188,21 @@ static void end_visit(struct shard *shard, struct table_segment *segment,
     cursor->phase = TABLE_DONE;
 }
 
+/* Is the disk in no need of an idle counter any more? Where room is wanted at once it goes all the
+ * same, and the state has to be written anew. */
+static bool may_go(struct shard *shard, const struct table_slot *slot,
+                   const struct shard_visit *visit)
+{
+    if ((slot->meta & COUNTER_PINNED) == 0) {
+        return true;
+    }
+    if (visit->grace_ns == 0) {
+        shard->dirty.forgot = true;
+        return true;
+    }
+    return false;
+}
+
 /* Looks at one counter. Returns the slot to go on with, NULL at the segment's end; *stop: wants
  * memory, go on with this one later. */
 static struct table_slot *visit_slot(struct shard *shard, struct table_segment *segment,
@@ -189,7 +222,7 @@ static struct table_slot *visit_slot(struct shard *shard, struct table_segment *
     if (!erased) {
         counter_read(slot, &view);
         int64_t idle_ns = limiter_idle_at_ns(shard_held(shard, slot), &view.state);
-        if (idle_ns <= before_ns(visit->now_ns, visit->grace_ns)) {
+        if (idle_ns <= before_ns(visit->now_ns, visit->grace_ns) && may_go(shard, slot, visit)) {
             shard_erase(shard, slot);
             shard->swept++;
             erased = true;

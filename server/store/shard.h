@@ -4,6 +4,7 @@
 #define STORE_SHARD_H
 
 #include "store/counter.h"
+#include "store/dirty.h"
 #include "store/store.h"
 
 struct shard {
@@ -22,6 +23,8 @@ struct shard {
     uint64_t swept;
     uint64_t evicted;
     bool loose; /* counters were erased in this round: segments may be too large */
+    uint64_t epoch; /* how many swaps there were */
+    struct dirty dirty;
     struct counter_memory memory;
 };
 
@@ -46,6 +49,19 @@ const struct limiter_policy *shard_held(const struct shard *shard, const struct 
 
 /* Moves slots. */
 void shard_erase(struct shard *shard, struct table_slot *slot);
+
+/* A counter was written. `pin`: what is on disk of it would outlive it. */
+static inline void shard_note_changed(struct shard *shard, struct table_slot *slot, bool pin)
+{
+    dirty_mark(&shard->dirty, table_rest(&shard->table, slot->order));
+    if (pin && shard->dirty.on) {
+        slot->meta |= COUNTER_PINNED;
+    }
+}
+
+/* Makes a counter as if never used: erased, or, where a state is kept, emptied so that the state
+ * learns of it. Moves slots. */
+void shard_forget(struct shard *shard, struct table_slot *slot);
 
 /* A counter of this key was written and is as if never used at due_ns, not earlier. */
 void shard_note_due(struct shard *shard, struct table_key key, int64_t due_ns);
