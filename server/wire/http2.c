@@ -147,6 +147,22 @@ static int http2_on_data(nghttp2_session *codec, uint8_t flags, int32_t id, cons
     return 0;
 }
 
+/* An answer has gone out before its request was whole: the peer need not send the rest. */
+static int http2_on_sent(nghttp2_session *codec, const nghttp2_frame *frame, void *data)
+{
+    (void)data;
+    if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0 ||
+        (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA)) {
+        return 0;
+    }
+    const struct http2_stream *stream = http2_find(codec, frame->hd.stream_id);
+    if (stream != NULL && !stream->ended) {
+        (void)nghttp2_submit_rst_stream(codec, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
+                                        NGHTTP2_NO_ERROR);
+    }
+    return 0;
+}
+
 static int http2_on_close(nghttp2_session *codec, int32_t id, uint32_t code, void *data)
 {
     struct http2_session *session = data;
@@ -166,6 +182,7 @@ static bool http2_make_codec(struct http2_session *session, nghttp2_session_call
     nghttp2_session_callbacks_set_on_header_callback(callbacks, http2_on_header);
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, http2_on_frame);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, http2_on_data);
+    nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, http2_on_sent);
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, http2_on_close);
     nghttp2_option_set_no_closed_streams(option, 1);
     nghttp2_option_set_stream_reset_rate_limit(option, LIMITS_HTTP2_RESETS_MAX,

@@ -127,10 +127,6 @@ void http2_reply_status(struct http2_session *session, struct http2_stream *stre
     }
     size_t count = 2 + http2_reply_status_fields(stream, text, fields + 2);
     http2_reply_submit(session, stream, fields, count, false);
-    if (!stream->ended) { /* the peer need not send the rest */
-        (void)nghttp2_submit_rst_stream(session->codec, NGHTTP2_FLAG_NONE, stream->id,
-                                        NGHTTP2_NO_ERROR);
-    }
 }
 
 void http2_reply_http(struct http2_session *session, struct http2_stream *stream,
