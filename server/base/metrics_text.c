@@ -27,6 +27,9 @@ static const char *const kind_names[METRICS_KINDS] = {
     [METRICS_BATCH] = "batch",
     [METRICS_REFUND] = "refund",
     [METRICS_RESET] = "reset",
+    [METRICS_STATS] = "stats",
+    [METRICS_RELOAD] = "reload",
+    [METRICS_SNAPSHOT] = "snapshot",
 };
 
 /* google.rpc.Code. */

@@ -10,6 +10,7 @@
 #include "wire/native.h"
 
 #include "wire/access.h"
+#include "wire/native_admin.h"
 #include "wire/native_batch.h"
 #include "wire/native_decode.h"
 
@@ -134,7 +135,7 @@ static bool native_answer(struct native_turn *turn, uint32_t count)
         }
     }
     buf_commit(turn->out, (size_t)(at - start));
-    metrics_request(turn->worker->metrics, METRICS_NATIVE, METRICS_SHOULD_ALLOW, count);
+    metrics_request(turn->worker->metrics, turn->metrics, METRICS_SHOULD_ALLOW, count);
     return true;
 }
 
@@ -155,7 +156,7 @@ static bool native_refund(struct native_turn *turn, uint64_t id,
     struct wire_worker *worker = turn->worker;
     struct wire_scratch_entry *entry = &turn->scratch->entries[0];
     uint8_t *at = buf_reserve(turn->out, NATIVE_ENCODE_FRAME_BYTES);
-    metrics_request(worker->metrics, METRICS_NATIVE, METRICS_REFUND, 1);
+    metrics_request(worker->metrics, turn->metrics, METRICS_REFUND, 1);
     if (at == NULL) {
         return false;
     }
@@ -183,7 +184,7 @@ static bool native_reset(struct native_turn *turn, uint64_t id,
     struct wire_scratch_entry *entry = &turn->scratch->entries[0];
     Sluice__V1__ResetResponse reset = SLUICE__V1__RESET_RESPONSE__INIT;
     Sluice__V1__ServerFrame frame = SLUICE__V1__SERVER_FRAME__INIT;
-    metrics_request(worker->metrics, METRICS_NATIVE, METRICS_RESET, 1);
+    metrics_request(worker->metrics, turn->metrics, METRICS_RESET, 1);
     if (!access_may_change(worker->config, turn->peer)) {
         access_deny_change(&entry->error);
         return native_turn_error(turn, id, &entry->error);
@@ -218,16 +219,6 @@ static bool native_empty(struct native_turn *turn, uint64_t id,
     return pb_append_frame(&frame.base, turn->out);
 }
 
-/* Stats, reload, snapshot: the operator's. */
-static bool native_admin(struct native_turn *turn, uint64_t id)
-{
-    if (!turn->peer->admin) {
-        return native_fail(turn, id, REQUEST_PERMISSION_DENIED,
-                           "answered on an admin listener only");
-    }
-    return native_fail(turn, id, REQUEST_UNIMPLEMENTED, "not in this build");
-}
-
 /* A frame that protobuf-c has read. */
 static bool native_message(struct native_turn *turn, const Sluice__V1__ClientFrame *message)
 {
@@ -252,7 +243,7 @@ static bool native_message(struct native_turn *turn, const Sluice__V1__ClientFra
     case SLUICE__V1__CLIENT_FRAME__BODY_STATS:
     case SLUICE__V1__CLIENT_FRAME__BODY_RELOAD:
     case SLUICE__V1__CLIENT_FRAME__BODY_SNAPSHOT:
-        return native_admin(turn, message->id);
+        return native_admin_answer(turn, message);
     case SLUICE__V1__CLIENT_FRAME__BODY__NOT_SET:
     default:
         return native_fail(turn, message->id, REQUEST_UNIMPLEMENTED,
@@ -285,16 +276,22 @@ static bool native_odd(struct native_turn *turn, struct slice payload)
     return false;
 }
 
+static enum metrics_protocol native_counts_as(const struct wire_peer *peer)
+{
+    return peer->admin ? METRICS_ADMIN : METRICS_NATIVE;
+}
+
 static enum wire_result native_feed(void *session, struct wire_worker *worker, struct slice in,
                                     size_t *consumed, int64_t now_ns, struct buf *out,
                                     uint64_t *answered)
 {
+    const struct wire_peer *peer = &((struct native_session *)session)->peer;
     struct native_turn turn = {.worker = worker,
                                .scratch = worker->scratch,
-                               .peer = &((struct native_session *)session)->peer,
+                               .peer = peer,
                                .out = out,
                                .now_ns = now_ns,
-                               .metrics = METRICS_NATIVE};
+                               .metrics = native_counts_as(peer)};
     struct native_input input = {.bytes = in};
     enum native_next next = NATIVE_AGAIN;
     enum native_decode_length length = NATIVE_DECODE_MORE;
@@ -337,10 +334,10 @@ static bool native_is_waiting(const void *session, size_t unconsumed)
 
 static void native_timed_out(void *session, struct wire_worker *worker, struct buf *out)
 {
-    (void)session;
+    const struct native_session *own = session;
     native_append_goodbye(out, REQUEST_UNAVAILABLE,
                           "a frame was not finished within the request time-out");
-    metrics_request_error(worker->metrics, METRICS_NATIVE, REQUEST_UNAVAILABLE);
+    metrics_request_error(worker->metrics, native_counts_as(&own->peer), REQUEST_UNAVAILABLE);
 }
 
 static bool native_shutdown(void *session, struct buf *out)

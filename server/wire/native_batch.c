@@ -98,7 +98,7 @@ bool native_batch_answer(struct native_turn *turn, struct native_batch *batch)
     struct buf *out = turn->out;
     struct request_error error;
     size_t offset = out->size;
-    metrics_request(turn->worker->metrics, METRICS_NATIVE, METRICS_BATCH, 1);
+    metrics_request(turn->worker->metrics, turn->metrics, METRICS_BATCH, 1);
     if (batch->count > LIMITS_BATCH_MAX) {
         native_batch_too_long(batch, &error);
         return native_turn_error(turn, batch->id, &error);
