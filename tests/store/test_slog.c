@@ -29,8 +29,9 @@ static void drop_runs(struct bench *bench)
 
 static void supply(struct bench *bench)
 {
-    bench->pages.given = pages_map(&bench->source, bench->pages.wish_bytes, bench->pages.wish_align);
-    bench->pages.given_bytes = bench->pages.wish_bytes;
+    struct pages *pages = &bench->pages;
+    pages->given = pages_map(&bench->source, pages->wish_bytes, pages->wish_align);
+    pages->given_bytes = pages->wish_bytes;
 }
 
 static struct slog *make(struct bench *bench)
@@ -146,6 +147,7 @@ Test(slog, sixteen_bytes_an_entry_and_one_block)
         append(&bench, log, 2000000 + i, 1);
         cr_assert_leq(bench.memory.bytes, before);
     }
-    cr_expect_lt(bench.memory.bytes, 200000, "%ld bytes, ring %u, blocks %u", bench.memory.bytes, log->ring, log->blocks);
+    cr_expect_lt(bench.memory.bytes, 200000, "%ld bytes, ring %u, blocks %u",
+                 bench.memory.bytes, log->ring, log->blocks);
     cr_assert_eq(log->count, 5001);
 }

@@ -112,6 +112,38 @@ Test(store_sweep, counters_that_stay_in_use_stay)
         }
     }
     cr_expect_eq(fixture_stats(store).counters, 6667);
+    (void)sweep_all(store, now_ns + 3 * FIXTURE_S);
+    cr_expect_eq(fixture_stats(store).counters, 0);
+    store_destroy(&store);
+}
+
+/* A segment splits while the sweep is in the middle of it: those not yet looked at must not be
+ * taken for looked at, although nothing else in their new segment will be due for a year. */
+Test(store_sweep, a_split_in_the_middle_of_a_visit_hides_nobody)
+{
+    struct limiter_policy policies[2];
+    limiter_policy_init(&policies[0], LIMITER_TOKEN_BUCKET, 10, 0, FIXTURE_S, NULL);
+    limiter_policy_init(&policies[1], LIMITER_TOKEN_BUCKET, 1, 0, 365 * 86400 * FIXTURE_S, NULL);
+    fixture_policies(policies, 2);
+    struct store_policies set = {.policies = policies, .count = 2};
+    struct store *store = store_create(&(struct store_config){.shards = 1});
+    store_install(store, &set);
+    for (uint64_t i = 0; i < 5000; i++) {
+        cr_expect(fixture_charge(store, &set, 0, i, 5, FIXTURE_T0));
+        cr_expect(fixture_charge(store, &set, 0, i, 8, FIXTURE_T0 + 19 * FIXTURE_S / 10));
+    }
+    const struct table *table = &store->shards[0].shard.table;
+    cr_assert_eq(table->segments, 1);
+    cr_expect(store_sweep(store, FIXTURE_T0 + 2 * FIXTURE_S, 600));
+    cr_assert_eq(table->cursor.phase, TABLE_INSIDE);
+    cr_expect_eq(fixture_stats(store).counters, 5000);
+    for (uint64_t i = 5000; i < 10000; i++) {
+        cr_expect(fixture_charge(store, &set, 1, i, 1, FIXTURE_T0 + 2 * FIXTURE_S));
+    }
+    cr_assert_gt(table->segments, 1);
+    (void)sweep_all(store, FIXTURE_T0 + 2 * FIXTURE_S);
+    (void)sweep_all(store, FIXTURE_T0 + 5 * FIXTURE_S);
+    cr_expect_eq(fixture_stats(store).counters, 5000);
     store_destroy(&store);
 }
 
