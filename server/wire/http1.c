@@ -355,7 +355,7 @@ static void http1_refuse(struct buf *out)
 const struct wire_protocol http1_protocol = {
     .name = "http",
     .metrics = METRICS_HTTP,
-    .input_bytes_max = LIMITS_HTTP_HEAD_BYTES_MAX + 4 * LIMITS_HTTP_BATCH_BODY_BYTES_MAX,
+    .input_bytes_max = LIMITS_HTTP_HEAD_BYTES_MAX + 2 * LIMITS_HTTP_BATCH_BODY_BYTES_MAX,
     .open = http1_open,
     .feed = http1_feed,
     .is_waiting = http1_is_waiting,

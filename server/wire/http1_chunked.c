@@ -2,8 +2,8 @@
 
 #include "wire/http1_head.h"
 
-/* What framing may cost on top of a body of the longest length: a byte a chunk takes six. */
-#define CHUNKED_BYTES_MAX(bytes_max) (2 * (bytes_max) + LIMITS_HTTP_HEAD_BYTES_MAX)
+/* The most that a body takes with its framing; what its adapter's input has to hold. */
+#define CHUNKED_BYTES_MAX(bytes_max) (2 * (bytes_max))
 
 static enum http1_chunked_result chunked_bad(struct http1_chunked *chunked, const char *detail)
 {
@@ -73,7 +73,8 @@ static enum http1_chunked_result chunked_one(struct http1_chunked *chunked, stru
     if (!chunked_size(line, &size)) {
         return chunked_bad(chunked, "a chunk begins with its size in hexadecimal digits");
     }
-    if (size > bytes_max - chunked->bytes) {
+    if (size > bytes_max - chunked->bytes ||
+        chunked->at + size > CHUNKED_BYTES_MAX(bytes_max)) {
         return HTTP1_CHUNKED_TOO_LONG;
     }
     size_t data = chunked->at + line.size + 2;
