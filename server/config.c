@@ -1,10 +1,13 @@
 #include "config.h"
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "config_file.h"
 #include "config_options.h"
+#include "wire/admin.h"
 #include "wire/native.h"
 #include "wire/resp.h"
+#include "wire/web.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +15,7 @@
 #include <uv.h>
 
 #define CONFIG_SPARE_FILES 64
+#define CONFIG_WORKERS (LIMITS_WORKERS_MAX - 1) /* one is for the admin listeners */
 #define CONFIG_ENVIRONMENT "SLUICED_"
 
 /* Puts one value into the config. False: *why says what was expected. */
@@ -65,12 +69,16 @@ static bool config_set_limits(struct config *config, const char *text, struct bu
     return text[0] != '\0' || config_expected(why, "a file");
 }
 
-static const struct wire_protocol *const config_protocols[] = {&native_protocol, &resp_protocol};
-static const char *const config_protocols_to_come[] = {"http", "grpc", "admin", NULL};
+static const struct wire_protocol *const config_protocols[] = {&native_protocol, &web_protocol,
+                                                              &resp_protocol,
+                                                              &admin_protocol};
+static const char *const config_protocols_to_come[] = {"grpc", NULL};
 
 /* Where no --listen is given. */
 static const char *const config_default_listens[] = {"native=127.0.0.1:7070",
-                                                     "resp=127.0.0.1:7379"};
+                                                     "http=127.0.0.1:7080",
+                                                     "resp=127.0.0.1:7379",
+                                                     "admin=127.0.0.1:7090"};
 
 static bool config_listen_protocol(struct config_listen *listen, struct slice name,
                                    struct buf *why)
@@ -127,19 +135,34 @@ static bool config_listen_by_default(struct config *config, struct buf *why)
 static bool config_set_workers(struct config *config, const char *text, struct buf *why)
 {
     uint64_t workers;
-    if (!config_whole_number(text, 1, LIMITS_WORKERS_MAX, &workers, why)) {
+    if (!config_whole_number(text, 1, CONFIG_WORKERS, &workers, why)) {
         return false;
     }
     config->workers = (uint32_t)workers;
     return true;
 }
 
-static bool config_refuse_state(struct config *config, const char *text, struct buf *why)
+static bool config_set_state_dir(struct config *config, const char *text, struct buf *why)
 {
-    (void)config;
-    (void)text;
-    buf_append_text(why, "state is not in this build");
-    return false;
+    config->state_dir = text;
+    return text[0] != '\0' || config_expected(why, "a directory");
+}
+
+static bool config_set_snapshot_interval(struct config *config, const char *text, struct buf *why)
+{
+    int64_t *interval_ns = &config->snapshot_interval_ns;
+    if (!config_duration(text, interval_ns, why)) {
+        return false;
+    }
+    return (*interval_ns >= CLOCK_NS_PER_MS && *interval_ns <= LIMITS_SNAPSHOT_INTERVAL_NS_MAX) ||
+           config_expected(why, "a duration from 1ms to 1h");
+}
+
+static bool config_set_on_bad_state(struct config *config, const char *text, struct buf *why)
+{
+    config->empty_bad_state = strcmp(text, "empty") == 0;
+    return config->empty_bad_state || strcmp(text, "refuse") == 0 ||
+           config_expected(why, "refuse or empty");
 }
 
 static bool config_set_no_state(struct config *config, const char *text, struct buf *why)
@@ -207,6 +230,11 @@ static bool config_set_shadow_all(struct config *config, const char *text, struc
     return config_flag(text, &config->shadow_all, why);
 }
 
+static bool config_set_x_ratelimit(struct config *config, const char *text, struct buf *why)
+{
+    return config_flag(text, &config->x_ratelimit_headers, why);
+}
+
 static bool config_set_log_level(struct config *config, const char *text, struct buf *why)
 {
     return log_parse_level(text, &config->log_level) ||
@@ -226,10 +254,10 @@ static const struct config_setting {
     {"limits", config_set_limits},
     {"listen", config_set_listen},
     {"workers", config_set_workers},
-    {"state-dir", config_refuse_state},
-    {"snapshot-interval", config_refuse_state},
+    {"state-dir", config_set_state_dir},
+    {"snapshot-interval", config_set_snapshot_interval},
     {"no-state", config_set_no_state},
-    {"on-bad-state", config_refuse_state},
+    {"on-bad-state", config_set_on_bad_state},
     {"max-counters", config_set_max_counters},
     {"max-memory", config_set_max_memory},
     {"when-full", config_set_when_full},
@@ -239,6 +267,7 @@ static const struct config_setting {
     {"shutdown-timeout", config_set_shutdown_timeout},
     {"allow-changes", config_set_allow_changes},
     {"shadow-all", config_set_shadow_all},
+    {"x-ratelimit-headers", config_set_x_ratelimit},
     {"log-level", config_set_log_level},
     {"log-format", config_set_log_format},
 };
@@ -381,15 +410,29 @@ static bool config_print(const struct options_parsed *line, struct buf *out)
     return true;
 }
 
+/* systemd's StateDirectory= may name several, the first is the one. */
+static const char *config_default_state_dir(struct config *config)
+{
+    const char *given = getenv("STATE_DIRECTORY");
+    const char *copy = NULL;
+    if (given != NULL && given[0] != '\0') {
+        copy = arena_copy(&config->arena, slice_make(given, strcspn(given, ":")));
+    }
+    return copy != NULL ? copy : "/var/lib/sluice";
+}
+
 static bool config_finish(struct config *config, struct buf *out)
 {
     if (config->limits == NULL) {
         buf_append_text(out, "--limits FILE is required");
         return false;
     }
+    if (config->state_dir == NULL) {
+        config->state_dir = config_default_state_dir(config);
+    }
     if (config->workers == 0) {
         unsigned cores = uv_available_parallelism();
-        config->workers = cores > LIMITS_WORKERS_MAX ? LIMITS_WORKERS_MAX : cores;
+        config->workers = cores > CONFIG_WORKERS ? CONFIG_WORKERS : cores;
     }
     return config->listen_count > 0 || config_listen_by_default(config, out);
 }
@@ -425,6 +468,7 @@ enum config_result config_load(struct config *config, int argc, char **argv)
     struct buf text;
     *config = (struct config){.request_timeout_ns = INT64_C(10000000000),
                               .shutdown_timeout_ns = INT64_C(5000000000),
+                              .snapshot_interval_ns = CLOCK_NS_PER_S,
                               .log_level = LOG_LEVEL_INFO};
     arena_init(&config->arena, 4096, 0);
     buf_init(&text, 0);

@@ -24,6 +24,9 @@ struct config {
     uint32_t listen_count;
     uint32_t workers;
     bool no_state;
+    const char *state_dir;
+    int64_t snapshot_interval_ns;
+    bool empty_bad_state; /* what cannot be loaded is put aside; else it is a reason not to start */
     uint64_t max_counters;     /* 0: no bound */
     uint64_t max_memory_bytes; /* 0: no bound */
     enum store_when_full when_full;
@@ -33,6 +36,7 @@ struct config {
     int64_t shutdown_timeout_ns;
     enum wire_changes allow_changes;
     bool shadow_all;
+    bool x_ratelimit_headers;
     enum log_level log_level;
     bool log_json;
 };

@@ -17,16 +17,20 @@ static const struct options_spec config_options_specs[] = {
      .help = "Threads that serve connections. 1 is right beside one program on one core."},
     {.name = "state-dir",
      .argument = "DIR",
+     .fallback = "$STATE_DIRECTORY, else /var/lib/sluice",
      .file = true,
-     .help = "Where counters are kept over restarts. Not in this build: they live in memory."},
+     .help = "Where counters are kept over restarts. A second daemon on the same directory takes "
+             "over when the first leaves."},
     {.name = "snapshot-interval",
      .argument = "DURATION",
-     .help = "How often counters are written. Not in this build."},
-    {.name = "no-state", .help = "Keep counters in memory only. This build always does."},
+     .fallback = "1s",
+     .help = "How often what changed is written: what a crash may lose."},
+    {.name = "no-state", .help = "Keep counters in memory only: a restart forgets them."},
     {.name = "on-bad-state",
      .argument = "refuse|empty",
+     .fallback = "refuse",
      .choices = "refuse|empty",
-     .help = "What a state that cannot be loaded means. Not in this build."},
+     .help = "When the state cannot be loaded, refuse to start, or move it aside and start empty."},
     {.name = "max-counters",
      .argument = "N",
      .help = "Most counters kept. Without it there is no bound but --max-memory."},
@@ -62,6 +66,9 @@ static const struct options_spec config_options_specs[] = {
     {.name = "shadow-all",
      .help = "Every limit counts and none refuses: for the first day of a roll-out, or an "
              "emergency. A log line says so each minute."},
+    {.name = "x-ratelimit-headers",
+     .help = "HTTP answers carry X-RateLimit-Limit, -Remaining and -Reset (seconds from now) "
+             "beside RateLimit."},
     {.name = "log-level",
      .argument = "error|warn|info|debug",
      .fallback = "info",
@@ -104,9 +111,12 @@ const struct options_command config_options = {
         "sluiced answers one question over the network, many times a second: should this key be "
         "allowed on this route now? The limits are in a YAML file, which is read at the start and "
         "again at each SIGHUP; a bad file is refused whole and the old limits stay in force.\n\n"
+        "Counters are kept in the state directory: after a crash at most what changed within the "
+        "snapshot interval and the time of the latest write is lost, after a stop nothing.\n\n"
         "When it is ready it prints one line for each --listen and then the line ready to the "
         "standard output. Log lines go to the standard error. SIGTERM and SIGINT stop it: it "
-        "answers what it has read, says goodbye to its peers, and exits with 0.\n\n"
+        "answers what it has read, says goodbye to its peers, writes the state, and exits with 0. "
+        "SIGUSR1 writes the state now.\n\n"
         "Each option may also be given in the environment, as SLUICED_ and its name in capitals "
         "with underscores (SLUICED_MAX_MEMORY), or as a key of the file that --config names. An "
         "option that may be repeated is separated by commas in the environment and a list in the "

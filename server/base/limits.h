@@ -66,7 +66,9 @@
 
 #define LIMITS_TRAFFIC_LINE_BYTES_MAX LIMITS_FILE_BYTES_MAX   /* a line may carry limits */
 
-#define LIMITS_WORKERS_MAX 256
+#define LIMITS_WORKERS_MAX 256                /* threads that decide, the admin one included */
+#define LIMITS_ADMIN_CONNECTIONS_MAX 32
+#define LIMITS_SNAPSHOT_INTERVAL_NS_MAX (INT64_C(3600) * 1000000000)
 #define LIMITS_METRIC_LIMITS_MAX (1u << 18)   /* limit names counted apart, over all reloads */
 
 static_assert(LIMITS_FIELD_BYTES_MAX >= sizeof("requests[999].attributes.") +
