@@ -8,6 +8,23 @@ static bool http2_decide_is_too_large(const struct http2_stream *stream)
     return stream->head_too_large || stream->body_too_large;
 }
 
+/* The path without the query. */
+static struct slice http2_decide_path(const struct http2_stream *stream)
+{
+    const uint8_t *mark = stream->path.size == 0
+                              ? NULL
+                              : memchr(stream->path.data, '?', stream->path.size);
+    return mark == NULL ? stream->path
+                        : slice_make(stream->path.data, (size_t)(mark - stream->path.data));
+}
+
+/* The JSON API's own bounds are narrower than those of a call. */
+static bool http2_decide_is_too_long(const struct http2_stream *stream)
+{
+    return stream->method == NULL && !stream->grpc &&
+           stream->body.size > http_api_body_bytes_max(http2_decide_path(stream));
+}
+
 /* A watch that has its answer: it stays open, whatever its caller does. */
 static bool http2_decide_watches(const struct http2_stream *stream)
 {
@@ -28,7 +45,7 @@ bool http2_decide_is_due(const struct http2_stream *stream)
     if (stream->complete || stream->phase == HTTP2_READY || http2_decide_watches(stream)) {
         return false;
     }
-    if (stream->ended || http2_decide_is_too_large(stream)) {
+    if (stream->ended || http2_decide_is_too_large(stream) || http2_decide_is_too_long(stream)) {
         return true;
     }
     if (!http2_decide_is_call(stream)) {
@@ -183,15 +200,12 @@ static void http2_decide_http(struct http2_session *session, struct http2_stream
     struct wire_worker *worker = session->worker;
     struct http_response response = {0};
     struct http_request request = {.method = stream->verb,
-                                   .path = stream->path,
+                                   .path = http2_decide_path(stream),
                                    .body = buf_slice(&stream->body),
                                    .has_body = stream->has_body};
-    const uint8_t *mark = stream->path.size == 0
-                              ? NULL
-                              : memchr(stream->path.data, '?', stream->path.size);
-    if (mark != NULL) {
-        request.path.size = (size_t)(mark - stream->path.data);
-        request.query = slice_make(mark + 1, stream->path.size - request.path.size - 1);
+    if (request.path.size < stream->path.size) {
+        request.query = slice_make(stream->path.data + request.path.size + 1,
+                                   stream->path.size - request.path.size - 1);
     }
     if (!http2_stream_headers(stream, worker->arena, &request)) {
         http2_decide_problem(session, stream, 503, "no memory to read the request");
@@ -209,8 +223,11 @@ static void http2_decide_one(struct http2_session *session, struct http2_stream 
     } else if (stream->head_too_large) {
         http2_decide_problem(session, stream, 431,
                              "the headers are more than 16384 bytes or 100 fields");
-    } else if (stream->body_too_large) {
-        http2_decide_problem(session, stream, 413, "the body is longer than 262144 bytes");
+    } else if (stream->body_too_large || http2_decide_is_too_long(stream)) {
+        http2_decide_problem(session, stream, 413,
+                             "the body is longer than the 65536 bytes allowed, 262144 for a batch");
+        static_assert(LIMITS_HTTP_BODY_BYTES_MAX == 65536 &&
+                          LIMITS_HTTP_BATCH_BODY_BYTES_MAX == 262144, "what the message says");
     } else if (stream->method != NULL) {
         http2_decide_problem(session, stream, stream->grpc ? 405 : 415,
                              stream->grpc ? "a gRPC method is called with POST"
