@@ -1,4 +1,4 @@
-/* An engine and a native session over it, without sockets: frames in, frames out. */
+/* An engine and a session of one protocol over it, without sockets: bytes in, bytes out. */
 #ifndef TESTS_WIRE_NATIVE_FIXTURE_H
 #define TESTS_WIRE_NATIVE_FIXTURE_H
 
@@ -31,6 +31,7 @@ static const char fixture_limits[] =
     "  \"GET /export\": [tb, lb]\n";
 
 struct fixture {
+    const struct wire_protocol *protocol;
     struct metrics *metrics;
     struct store *store;
     struct engine *engine;
@@ -58,16 +59,17 @@ static inline void fixture_open(struct fixture *fixture)
 {
     buf_clear(&fixture->in);
     buf_clear(&fixture->out);
-    fixture->session = native_protocol.open(&fixture->worker, &fixture->peer, &fixture->out);
+    fixture->session = fixture->protocol->open(&fixture->worker, &fixture->peer, &fixture->out);
     fixture_require(fixture->session != NULL, "session");
 }
 
-static inline void fixture_init(struct fixture *fixture)
+static inline void fixture_init_as(struct fixture *fixture, const struct wire_protocol *protocol)
 {
     struct store_config store = {.key = {.bytes = {1, 2, 3}}};
     struct engine_config engine = {0};
     struct limits_file_report report;
-    *fixture = (struct fixture){.now_ns = FIXTURE_NOW_NS, .peer = {.local = true}};
+    *fixture = (struct fixture){
+        .protocol = protocol, .now_ns = FIXTURE_NOW_NS, .peer = {.local = true}};
     fixture->metrics = metrics_create(1);
     fixture->store = store_create(&store);
     fixture_require(fixture->metrics != NULL && fixture->store != NULL, "store");
@@ -96,9 +98,14 @@ static inline void fixture_init(struct fixture *fixture)
     fixture_open(fixture);
 }
 
+static inline void fixture_init(struct fixture *fixture)
+{
+    fixture_init_as(fixture, &native_protocol);
+}
+
 static inline void fixture_close(struct fixture *fixture)
 {
-    native_protocol.close(&fixture->session);
+    fixture->protocol->close(&fixture->session);
 }
 
 static inline void fixture_deinit(struct fixture *fixture)
@@ -123,7 +130,7 @@ static inline enum wire_result fixture_feed(struct fixture *fixture, struct slic
     buf_append_slice(&fixture->in, bytes);
     do {
         size_t consumed = 0;
-        result = native_protocol.feed(fixture->session, &fixture->worker,
+        result = fixture->protocol->feed(fixture->session, &fixture->worker,
                                       buf_slice(&fixture->in), &consumed, fixture->now_ns,
                                       &fixture->out, &fixture->answered);
         fixture_require(consumed <= fixture->in.size, "consumed more than there was");
