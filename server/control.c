@@ -6,10 +6,13 @@
 #include <signal.h>
 #include <stdio.h>
 
-/* House-keeping takes small bites: a step looks at this many counters, a turn takes at most a
- * millisecond, and turns come quickly only while there is something to do. */
+/* House-keeping takes small bites, for it may share a core with a worker: a step looks at this many
+ * counters, a turn is short and grows only while one after another leaves something to do, and
+ * turns come quickly only then. */
 #define CONTROL_SWEEP_BUDGET 256
-#define CONTROL_TURN_NS CLOCK_NS_PER_MS
+#define CONTROL_TURN_LEAST_NS (CLOCK_NS_PER_MS / 10)
+#define CONTROL_TURN_GROWTH_NS (CLOCK_NS_PER_MS / 50)
+#define CONTROL_TURN_LONGEST_NS CLOCK_NS_PER_MS
 #define CONTROL_BUSY_MS 20
 #define CONTROL_HURRY_MS 2 /* a new file waits for the one before to be applied */
 #define CONTROL_IDLE_MS 500
@@ -108,8 +111,13 @@ static void control_sweep(uv_timer_t *timer)
     int64_t start_ns = clock_ticks_ns();
     int64_t now_ns = clock_now_ns();
     bool more = true;
-    while (more && clock_ticks_ns() - start_ns < CONTROL_TURN_NS) {
+    while (more && clock_ticks_ns() - start_ns < control->turn_ns) {
         more = engine_sweep(control->engine, now_ns, CONTROL_SWEEP_BUDGET);
+    }
+    if (!more) {
+        control->turn_ns = CONTROL_TURN_LEAST_NS;
+    } else if (control->turn_ns < CONTROL_TURN_LONGEST_NS) {
+        control->turn_ns += CONTROL_TURN_GROWTH_NS;
     }
     (void)uv_timer_start(timer, control_sweep, more ? CONTROL_BUSY_MS : CONTROL_IDLE_MS, 0);
     if (control->waiting != NULL) {
@@ -150,6 +158,7 @@ static enum status control_watch(struct control *control, uv_signal_t *handle, i
 enum status control_start(struct control *control)
 {
     control->waiting = NULL;
+    control->turn_ns = CONTROL_TURN_LEAST_NS;
     (void)uv_timer_init(control->loop, &control->sweep);
     (void)uv_timer_init(control->loop, &control->reminder);
     control->sweep.data = control;

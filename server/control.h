@@ -17,6 +17,7 @@ struct control {
     uv_loop_t *loop;
     uv_signal_t signals[CONTROL_SIGNALS];
     uv_timer_t sweep;
+    int64_t turn_ns;            /* how long the next turn of house-keeping may take */
     uv_timer_t reminder;        /* of --shadow-all */
     struct policy_set *waiting; /* read, and to be put in force once the one before is applied */
 };
