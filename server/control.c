@@ -42,6 +42,80 @@ void control_log_lines(enum log_level level, const char *event, struct slice lin
     }
 }
 
+/* ---- calls of the admin thread ---- */
+
+void control_init(struct control *control)
+{
+    pthread_mutex_init(&control->lock, NULL);
+    pthread_cond_init(&control->done, NULL);
+}
+
+void control_deinit(struct control *control)
+{
+    pthread_cond_destroy(&control->done);
+    pthread_mutex_destroy(&control->lock);
+}
+
+bool control_is_open(struct control *control)
+{
+    pthread_mutex_lock(&control->lock);
+    bool open = control->open;
+    pthread_mutex_unlock(&control->lock);
+    return open;
+}
+
+bool control_reload(struct control *control, struct buf *errors)
+{
+    struct control_call call = {.text = errors};
+    pthread_mutex_lock(&control->lock);
+    if (control->open) {
+        call.next = control->asked;
+        control->asked = &call;
+        (void)uv_async_send(&control->wake);
+        while (!call.done) {
+            pthread_cond_wait(&control->done, &control->lock);
+        }
+    } else {
+        buf_append_text(errors, "the daemon does not serve\n");
+    }
+    pthread_mutex_unlock(&control->lock);
+    return call.good;
+}
+
+/* Answers a list of calls. The callers' memory is theirs again afterwards. */
+static void control_answer(struct control *control, struct control_call **calls, bool good,
+                           struct slice text)
+{
+    pthread_mutex_lock(&control->lock);
+    while (*calls != NULL) {
+        struct control_call *call = *calls;
+        *calls = call->next;
+        buf_append_slice(call->text, text);
+        call->good = good;
+        call->done = true;
+    }
+    pthread_cond_broadcast(&control->done);
+    pthread_mutex_unlock(&control->lock);
+}
+
+static struct control_call *control_take_calls(struct control *control)
+{
+    pthread_mutex_lock(&control->lock);
+    struct control_call *calls = control->asked;
+    control->asked = NULL;
+    pthread_mutex_unlock(&control->lock);
+    return calls;
+}
+
+static void control_open(struct control *control, bool open)
+{
+    pthread_mutex_lock(&control->lock);
+    control->open = open;
+    pthread_mutex_unlock(&control->lock);
+}
+
+/* ---- reloads ---- */
+
 static void control_reload_failed(struct control *control, struct slice lines)
 {
     metrics_reload(control->metrics, false, clock_now_ns());
@@ -63,7 +137,8 @@ static void control_apply(struct control *control)
     (void)snprintf(limits, sizeof(limits), "%u", control->waiting->limit_count);
     (void)snprintf(routes, sizeof(routes), "%u", control->waiting->route_count);
     buf_init(&fresh, 0);
-    enum status status = engine_reload(control->engine, &control->waiting, now_ns, &fresh);
+    enum status status =
+        state_reload(control->state, control->engine, &control->waiting, now_ns, &fresh);
     if (status == STATUS_OK) {
         metrics_reload(control->metrics, true, now_ns);
         control_log_lines(LOG_LEVEL_INFO, "limit starts fresh", buf_slice(&fresh));
@@ -72,16 +147,20 @@ static void control_apply(struct control *control)
                   {"routes", slice_text(routes)});
         notify_ready();
         (void)uv_timer_start(&control->sweep, control_sweep, 0, 0);
+        control_answer(control, &control->applying, true, slice_make(NULL, 0));
     } else if (status == STATUS_UNAVAILABLE) {
         (void)uv_timer_start(&control->sweep, control_sweep, CONTROL_HURRY_MS, 0);
     } else {
         policy_set_destroy(&control->waiting);
         control_reload_failed(control, slice_text(status_text(status)));
+        control_answer(control, &control->applying, false, slice_text(status_text(status)));
     }
+    shared_number_set(&control->policies_bytes, engine_policies_bytes(control->engine));
     buf_deinit(&fresh);
 }
 
-static void control_reload(struct control *control)
+/* `calls` wait for the outcome. */
+static void control_read_again(struct control *control, struct control_call *calls)
 {
     struct limits_file_report report;
     struct policy_set *next = NULL;
@@ -90,8 +169,10 @@ static void control_reload(struct control *control)
     enum status status = control_load_limits(control->config, control->metrics,
                                              engine_store(control->engine), &next, &report);
     if (status != STATUS_OK) {
-        control_reload_failed(control, report.text.size > 0 ? buf_slice(&report.text)
-                                                            : slice_text(status_text(status)));
+        struct slice why = report.text.size > 0 ? buf_slice(&report.text)
+                                                : slice_text(status_text(status));
+        control_reload_failed(control, why);
+        control_answer(control, &calls, false, why);
     } else {
         control_log_lines(LOG_LEVEL_WARN, "limits accepted with a warning",
                           buf_slice(&report.text));
@@ -99,6 +180,12 @@ static void control_reload(struct control *control)
             policy_set_destroy(&control->waiting);
         }
         control->waiting = next;
+        while (calls != NULL) {
+            struct control_call *call = calls;
+            calls = call->next;
+            call->next = control->applying;
+            control->applying = call;
+        }
         control_apply(control);
     }
     limits_file_report_deinit(&report);
@@ -135,17 +222,26 @@ static void control_on_signal(uv_signal_t *handle, int number)
 {
     struct control *control = handle->data;
     if (number == SIGHUP) {
-        control_reload(control);
+        control_read_again(control, NULL);
         return;
     }
     if (number == SIGUSR1) {
-        log_event(LOG_LEVEL_WARN, "no snapshot: counters are in memory only", NULL, 0);
+        state_snapshot(control->state);
         return;
     }
     LOG_EVENT(LOG_LEVEL_INFO, "stopping",
               {"signal", slice_text(number == SIGTERM ? "SIGTERM" : "SIGINT")});
     notify_stopping();
     uv_stop(control->loop);
+}
+
+static void control_on_wake(uv_async_t *wake)
+{
+    struct control *control = wake->data;
+    struct control_call *calls = control_take_calls(control);
+    if (calls != NULL) {
+        control_read_again(control, calls);
+    }
 }
 
 static enum status control_watch(struct control *control, uv_signal_t *handle, int number)
@@ -159,6 +255,11 @@ enum status control_start(struct control *control)
 {
     control->waiting = NULL;
     control->turn_ns = CONTROL_TURN_LEAST_NS;
+    if (uv_async_init(control->loop, &control->wake, control_on_wake) != 0) {
+        return STATUS_NO_MEMORY;
+    }
+    control->started = true;
+    control->wake.data = control;
     (void)uv_timer_init(control->loop, &control->sweep);
     (void)uv_timer_init(control->loop, &control->reminder);
     control->sweep.data = control;
@@ -174,11 +275,21 @@ enum status control_start(struct control *control)
         (void)uv_timer_start(&control->reminder, control_remind, CONTROL_REMINDER_MS,
                              CONTROL_REMINDER_MS);
     }
+    shared_number_set(&control->policies_bytes, engine_policies_bytes(control->engine));
+    control_open(control, status == STATUS_OK);
     return status;
 }
 
 void control_stop(struct control *control)
 {
+    control_open(control, false);
+    struct control_call *calls = control_take_calls(control);
+    control_answer(control, &calls, false, slice_text("the daemon is stopping\n"));
+    control_answer(control, &control->applying, false, slice_text("the daemon is stopping\n"));
+    if (!control->started) {
+        return;
+    }
+    uv_close((uv_handle_t *)&control->wake, NULL);
     for (size_t i = 0; i < CONTROL_SIGNALS; i++) {
         uv_close((uv_handle_t *)&control->signals[i], NULL);
     }

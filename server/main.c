@@ -3,12 +3,14 @@
 #include "control.h"
 #include "net/listener.h"
 #include "notify.h"
+#include "operator.h"
 
 #include <signal.h>
 #include <stdio.h>
 
 struct sluiced {
     struct config config;
+    struct state state;
     struct wire_config wire;
     struct metrics *metrics;
     struct store *store;
@@ -19,6 +21,7 @@ struct sluiced {
     uint32_t listening;
     struct worker_pool *workers;
     struct control control;
+    struct operator operator;
 };
 
 static void complain(const char *what, const char *why)
@@ -32,7 +35,11 @@ static enum status make_counters(struct sluiced *self)
                                   .max_memory_bytes = self->config.max_memory_bytes,
                                   .when_full = self->config.when_full};
     hash_random_key(&config.key);
-    self->metrics = metrics_create(self->config.workers + 1);
+    enum status status = state_read(&self->state, &config.key);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    self->metrics = metrics_create(self->config.workers + 2);
     self->store = store_create(&config);
     if (self->metrics != NULL && self->store != NULL) {
         return STATUS_OK;
@@ -51,8 +58,11 @@ static enum status make_engine(struct sluiced *self)
     struct slice lines = buf_slice(&report.text);
     if (status == STATUS_OK) {
         control_log_lines(LOG_LEVEL_WARN, "limits accepted with a warning", lines);
+        const struct policy_set *set = config.set;
         self->engine = engine_create(&config);
-        if (self->engine == NULL) {
+        if (self->engine != NULL) {
+            status = state_start(&self->state, self->store, set);
+        } else {
             policy_set_destroy(&config.set);
             status = STATUS_NO_MEMORY;
             complain(self->config.limits, status_text(status));
@@ -85,6 +95,8 @@ static enum status open_listeners(struct sluiced *self)
 static enum status start_workers(struct sluiced *self)
 {
     self->wire.allow_changes = self->config.allow_changes;
+    self->wire.x_ratelimit_headers = self->config.x_ratelimit_headers;
+    self->wire.admin = &self->operator.admin;
     struct worker_config config = {.count = self->config.workers,
                                    .max_connections = self->config.max_connections,
                                    .timeouts = {.request_ns = self->config.request_timeout_ns,
@@ -92,6 +104,9 @@ static enum status start_workers(struct sluiced *self)
                                    .wire = &self->wire,
                                    .engine = self->engine,
                                    .metrics = self->metrics};
+    for (uint32_t i = 0; i < self->listening; i++) {
+        config.admin = config.admin || self->listeners[i].admin;
+    }
     enum status status = worker_pool_create(&config, &self->workers);
     if (status != STATUS_OK) {
         complain("workers", status_text(status));
@@ -118,19 +133,31 @@ static void say_ready(struct sluiced *self)
     (void)fflush(stdout);
     LOG_EVENT(LOG_LEVEL_INFO, "ready", {"version", slice_text(SLUICE_VERSION)},
               {"limits", slice_text(self->config.limits)});
-    if (!self->config.no_state) {
+    if (self->config.no_state) {
         log_event(LOG_LEVEL_INFO, "counters are in memory only: a restart forgets them", NULL, 0);
     }
     notify_ready();
 }
 
+/* Before the threads that may ask for something. */
+static void make_control(struct sluiced *self)
+{
+    self->control = (struct control){.config = &self->config,
+                                     .engine = self->engine,
+                                     .metrics = self->metrics,
+                                     .state = &self->state,
+                                     .loop = &self->loop};
+    self->operator = (struct operator){.control = &self->control,
+                                       .metrics = self->metrics,
+                                       .engine = self->engine};
+    control_init(&self->control);
+    operator_init(&self->operator);
+}
+
 /* Each step is made only where those before it stand. */
 static enum status start(struct sluiced *self)
 {
-    enum status status = make_counters(self);
-    if (status == STATUS_OK) {
-        status = make_engine(self);
-    }
+    enum status status = state_open(&self->state, &self->config);
     if (status == STATUS_OK) {
         status = inherit_init(&self->inherit);
     }
@@ -138,6 +165,14 @@ static enum status start(struct sluiced *self)
         status = open_listeners(self);
     }
     if (status == STATUS_OK) {
+        state_wait(&self->state);
+        status = make_counters(self);
+    }
+    if (status == STATUS_OK) {
+        status = make_engine(self);
+    }
+    if (status == STATUS_OK) {
+        make_control(self);
         status = start_workers(self);
     }
     if (inherit_deinit(&self->inherit) > 0) {
@@ -146,26 +181,28 @@ static enum status start(struct sluiced *self)
     return status;
 }
 
-static void stop(struct sluiced *self)
+/* False: the state could not be written. */
+static bool stop(struct sluiced *self)
 {
     for (uint32_t i = self->listening; i > 0; i--) {
         listener_close(&self->listeners[i - 1]);
     }
     worker_pool_destroy(&self->workers,
                         (uint64_t)(self->config.shutdown_timeout_ns / CLOCK_NS_PER_MS));
+    bool kept = state_stop(&self->state);
+    if (self->control.loop != NULL) {
+        control_deinit(&self->control);
+    }
     if (self->engine != NULL) {
         engine_destroy(&self->engine);
     }
     store_destroy(&self->store);
     metrics_destroy(&self->metrics);
+    return kept;
 }
 
 static int run(struct sluiced *self)
 {
-    self->control = (struct control){.config = &self->config,
-                                       .engine = self->engine,
-                                       .metrics = self->metrics,
-                                       .loop = &self->loop};
     enum status status = control_start(&self->control);
     if (status == STATUS_OK) {
         say_ready(self);
@@ -189,7 +226,7 @@ int main(int argc, char **argv)
     (void)signal(SIGPIPE, SIG_IGN);
     (void)uv_loop_init(&self.loop);
     int code = start(&self) == STATUS_OK ? run(&self) : 1;
-    stop(&self);
+    code = stop(&self) ? code : 1;
     (void)uv_run(&self.loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&self.loop);
     config_deinit(&self.config);

@@ -46,6 +46,7 @@ struct metrics_worker {
     count_u64 opened[METRICS_PROTOCOLS];
     count_u64 closed[METRICS_PROTOCOLS];
     count_u64 refused[METRICS_PROTOCOLS];
+    count_u64 connection_bytes;
     struct duration_counts durations[METRICS_PROTOCOLS];
     struct chunk *_Atomic chunks[CHUNKS];
 };
@@ -306,6 +307,11 @@ void metrics_connection_refused(struct metrics_worker *worker, enum metrics_prot
     count_add(&worker->refused[protocol], 1);
 }
 
+void metrics_connection_bytes(struct metrics_worker *worker, int64_t more)
+{
+    count_add(&worker->connection_bytes, (uint64_t)more);
+}
+
 static uint32_t bucket_of(int64_t ns)
 {
     if (ns > duration_bounds_ns[METRICS_DURATION_BUCKETS - 2]) {
@@ -407,6 +413,15 @@ uint64_t metrics_read_connections_refused(const struct metrics *metrics,
     uint64_t sum = 0;
     for (uint32_t i = 0; i < metrics->worker_count; i++) {
         sum += count_read(&metrics->workers[i]->refused[protocol]);
+    }
+    return sum;
+}
+
+uint64_t metrics_read_connection_bytes(const struct metrics *metrics)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < metrics->worker_count; i++) {
+        sum += count_read(&metrics->workers[i]->connection_bytes);
     }
     return sum;
 }

@@ -69,6 +69,8 @@ void metrics_counter_refused(struct metrics_worker *worker, uint32_t limit);
 void metrics_connection_opened(struct metrics_worker *worker, enum metrics_protocol protocol);
 void metrics_connection_closed(struct metrics_worker *worker, enum metrics_protocol protocol);
 void metrics_connection_refused(struct metrics_worker *worker, enum metrics_protocol protocol);
+/* The memory that connections hold is so much more, or less. */
+void metrics_connection_bytes(struct metrics_worker *worker, int64_t more);
 /* `count` decisions took `ns` each, from the last byte read to the answer handed over. */
 void metrics_duration(struct metrics_worker *worker, enum metrics_protocol protocol, int64_t ns,
                       uint64_t count);
@@ -96,6 +98,7 @@ uint64_t metrics_read_connections_opened(const struct metrics *metrics,
                                          enum metrics_protocol protocol);
 uint64_t metrics_read_connections_refused(const struct metrics *metrics,
                                           enum metrics_protocol protocol);
+uint64_t metrics_read_connection_bytes(const struct metrics *metrics);
 /* When the latest reload of that outcome was; 0: never. */
 int64_t metrics_read_reload_ns(const struct metrics *metrics, bool ok);
 /* Decisions of one bucket alone (not those below it). */

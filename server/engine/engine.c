@@ -214,6 +214,16 @@ bool engine_sweep(struct engine *engine, int64_t now_ns, uint32_t budget)
     return due;
 }
 
+uint64_t engine_policies_bytes(const struct engine *engine)
+{
+    uint64_t bytes = 0;
+    for (const struct engine_set *set = engine->oldest; set != NULL; set = set->newer) {
+        bytes += sizeof(*set) + set->policies->arena.total_bytes +
+                 (uint64_t)set->policies->policies.count * sizeof(*set->metric_by_policy);
+    }
+    return bytes;
+}
+
 struct store *engine_store(struct engine *engine)
 {
     return engine->store;

@@ -83,6 +83,9 @@ STATUS_CHECKED enum status engine_reload(struct engine *engine, struct policy_se
 /* One step of house-keeping (store_sweep, freeing of old sets). False: nothing is due. */
 bool engine_sweep(struct engine *engine, int64_t now_ns, uint32_t budget);
 
+/* Bytes of all policy sets that are held. Control thread. */
+uint64_t engine_policies_bytes(const struct engine *engine);
+
 struct store *engine_store(struct engine *engine);
 /* The set in force, for `check --explain` and admin; valid between engine_enter and the next. */
 const struct policy_set *engine_worker_set(const struct engine_worker *worker);

@@ -97,7 +97,10 @@ enum status listener_open(struct listener *listener, const struct wire_protocol 
                           const struct address *address, struct inherit *inherit,
                           const char **why)
 {
-    *listener = (struct listener){.protocol = protocol, .fd = -1, .spare_fd = -1};
+    *listener = (struct listener){.protocol = protocol,
+                                  .admin = protocol->metrics == METRICS_ADMIN,
+                                  .fd = -1,
+                                  .spare_fd = -1};
     listener->fd = inherit_take(inherit, protocol->name, address);
     if (listener->fd < 0) {
         enum status status = listener_bind(listener, address, why);

@@ -34,6 +34,7 @@ struct worker {
 
 struct worker_pool {
     uint64_t max_connections;
+    uint32_t serving; /* the first so many decide; one behind them is the admin thread */
     uint32_t count;   /* made */
     uint32_t started; /* threads that run */
     uint32_t next;    /* where the search for the emptiest begins: turns about */
@@ -210,14 +211,18 @@ static enum status worker_pool_start(struct worker_pool *pool)
 
 enum status worker_pool_create(const struct worker_config *config, struct worker_pool **out)
 {
-    struct worker_pool *pool = calloc(1, sizeof(*pool) + config->count * sizeof(struct worker));
+    uint32_t count = config->count + config->admin;
+    struct worker_pool *pool = calloc(1, sizeof(*pool) + count * sizeof(struct worker));
     if (pool == NULL) {
         return STATUS_NO_MEMORY;
     }
     pool->max_connections = config->max_connections;
+    pool->serving = config->count;
     enum status status = STATUS_OK;
-    while (status == STATUS_OK && pool->count < config->count) {
-        status = worker_init(&pool->workers[pool->count], config, pool->count);
+    while (status == STATUS_OK && pool->count < count) {
+        /* The block behind those of the serving threads is the main thread's. */
+        uint32_t block = pool->count + (pool->count == config->count);
+        status = worker_init(&pool->workers[pool->count], config, block);
         pool->count += status == STATUS_OK;
     }
     if (status == STATUS_OK) {
@@ -233,7 +238,7 @@ enum status worker_pool_create(const struct worker_config *config, struct worker
 uint64_t worker_pool_connections(const struct worker_pool *pool)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < pool->count; i++) {
+    for (uint32_t i = 0; i < pool->serving; i++) {
         sum += atomic_load_explicit(&pool->workers[i].connections, memory_order_relaxed);
     }
     return sum;
@@ -244,28 +249,37 @@ static struct worker *worker_pool_emptiest(struct worker_pool *pool)
 {
     struct worker *best = NULL;
     unsigned least = 0;
-    for (uint32_t i = 0; i < pool->count; i++) {
-        struct worker *worker = &pool->workers[(pool->next + i) % pool->count];
+    for (uint32_t i = 0; i < pool->serving; i++) {
+        struct worker *worker = &pool->workers[(pool->next + i) % pool->serving];
         unsigned has = atomic_load_explicit(&worker->connections, memory_order_relaxed);
         if (best == NULL || has < least) {
             best = worker;
             least = has;
         }
     }
-    pool->next = (pool->next + 1) % pool->count;
+    pool->next = (pool->next + 1) % pool->serving;
     return best;
+}
+
+/* Who serves a socket; NULL: there is no room for it. */
+static struct worker *worker_pool_for(struct worker_pool *pool, const struct conn_socket *socket)
+{
+    if (socket->peer.admin && pool->count > pool->serving) {
+        struct worker *admin = &pool->workers[pool->serving];
+        unsigned has = atomic_load_explicit(&admin->connections, memory_order_relaxed);
+        return has < LIMITS_ADMIN_CONNECTIONS_MAX ? admin : NULL;
+    }
+    return worker_pool_connections(pool) < pool->max_connections ? worker_pool_emptiest(pool)
+                                                                 : NULL;
 }
 
 bool worker_pool_take(struct worker_pool *pool, const struct conn_socket *socket)
 {
-    if (worker_pool_connections(pool) >= pool->max_connections) {
-        return false;
-    }
-    struct worker_arrival *arrival = malloc(sizeof(*arrival));
+    struct worker *worker = worker_pool_for(pool, socket);
+    struct worker_arrival *arrival = worker == NULL ? NULL : malloc(sizeof(*arrival));
     if (arrival == NULL) {
         return false;
     }
-    struct worker *worker = worker_pool_emptiest(pool);
     *arrival = (struct worker_arrival){.socket = *socket};
     atomic_fetch_add_explicit(&worker->connections, 1, memory_order_relaxed);
     pthread_mutex_lock(&worker->lock);

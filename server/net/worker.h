@@ -1,5 +1,6 @@
 /* The threads that serve connections: each owns a loop, its connections, its scratch memory and its
- * metrics, and shares nothing on its busy path but the store.
+ * metrics, and shares nothing on its busy path but the store. One more serves the connections of
+ * admin listeners, so that nothing an operator asks for keeps a request waiting.
  *
  *   main thread: accept -> worker_pool_take -> the worker with the fewest connections
  *                                                 | queue, wake-up
@@ -15,7 +16,9 @@ struct worker_config {
     struct conn_timeouts timeouts;
     const struct wire_config *wire;
     struct engine *engine;
-    struct metrics *metrics;   /* made for count + 1: the last block is the main thread's */
+    bool admin;                /* a thread for peers of admin listeners, beside the others */
+    struct metrics *metrics;   /* made for count + 2: then come the main thread's block and the
+                                * admin thread's */
 };
 
 struct worker_pool;
@@ -28,6 +31,7 @@ STATUS_CHECKED enum status worker_pool_create(const struct worker_config *config
  * caller's. */
 STATUS_CHECKED bool worker_pool_take(struct worker_pool *pool, const struct conn_socket *socket);
 
+/* Those of admin listeners excluded: they are bounded by themselves. */
 uint64_t worker_pool_connections(const struct worker_pool *pool);
 
 /* Answers what was read, says goodbye, and ends the threads within deadline_ms; then all of it is
