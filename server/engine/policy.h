@@ -98,10 +98,11 @@ enum policy_normalise {
 };
 
 struct policy_route_index;
+struct envoy_config; /* envoy_config.h */
 
 struct policy_set {
     struct arena arena;
-    struct policy_limit *limits;
+    struct policy_limit *limits; /* of the limits file, then one for each of Envoy's rules */
     uint32_t limit_count;
     struct policy_route *routes;
     uint32_t route_count;
@@ -109,6 +110,7 @@ struct policy_set {
     unsigned normalise; /* enum policy_normalise, or-ed */
     struct store_policies policies;
     uint32_t builtin_first; /* where the builtin ones begin in it (policy_builtin.h) */
+    struct envoy_config *envoy; /* of gateways; NULL: the set decides nothing */
     int64_t loaded_ns;
 };
 

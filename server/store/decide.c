@@ -247,8 +247,24 @@ static void hand_out_room(struct decide *decide, bool shadow, uint32_t *granted)
     }
 }
 
+/* Are there quota items, and would every one of them refuse? */
+static bool quotas_are_over(const struct decide *decide)
+{
+    uint32_t over = 0;
+    for (uint32_t i = 0; i < decide->count; i++) {
+        if (decide->items[i].quota && decide->work[i].outcome == LIMITER_ADMIT) {
+            return false;
+        }
+        over += decide->items[i].quota;
+    }
+    return over > 0;
+}
+
 bool decide_passes(const struct decide *decide)
 {
+    if (quotas_are_over(decide)) {
+        return false;
+    }
     for (uint32_t i = 0; i < decide->count; i++) {
         if (decide->work[i].outcome != LIMITER_ADMIT && !decide->items[i].shadow) {
             return false;
@@ -264,7 +280,7 @@ void decide_settle(struct decide *decide, uint32_t granted)
     }
     hand_out_room(decide, false, &granted);
     hand_out_room(decide, true, &granted);
-    decide->allowed = true;
+    decide->allowed = !quotas_are_over(decide);
     for (uint32_t i = 0; i < decide->count; i++) {
         struct decide_work *work = &decide->work[i];
         uint32_t which;

@@ -62,6 +62,8 @@ struct store_item {
     const struct limiter_policy *policy; /* the request's own numbers */
     uint64_t cost;                       /* 0: a look */
     bool shadow;                         /* never refuses the request */
+    bool quota;                          /* of a shadow one: refuses where all quota items of the
+                                          * request would (two of them at least) */
 
     /* filled by the store */
     bool exists;                  /* a counter was there (before the request) */
