@@ -302,7 +302,8 @@ void shard_visit(struct shard *shard, struct shard_visit *visit)
     struct counter_memory *memory = &shard->memory;
     visit->wants = false;
     visit->wrapped = false;
-    uint32_t trash = slog_pools_sweep(&memory->logs, &memory->pages, visit->budget);
+    uint32_t trash =
+        slog_pools_sweep(&memory->logs, &memory->pages, visit->budget - visit->looked);
     visit->looked += trash;
     visit->found = visit->found || trash > 0;
     while (visit->looked < visit->budget && !visit->wants && !visit->wrapped) {
