@@ -81,8 +81,11 @@ static enum status open_listeners(struct sluiced *self)
     for (uint32_t i = 0; i < self->config.listen_count; i++) {
         const struct config_listen *listen = &self->config.listens[i];
         const char *why = "";
-        enum status status = listener_open(&self->listeners[i], listen->protocol,
-                                           &listen->address, &self->inherit, &why);
+        enum status status = listen->shares < i
+                                 ? listener_share(&self->listeners[i], listen->protocol,
+                                                  &self->listeners[listen->shares])
+                                 : listener_open(&self->listeners[i], listen->protocol,
+                                                 &listen->address, &self->inherit, &why);
         if (status != STATUS_OK) {
             complain(listen->text, why);
             return status;

@@ -245,6 +245,28 @@ void state_snapshot(struct state *state)
     (void)persist_request(state->persist, true);
 }
 
+bool state_write_now(struct state *state, struct buf *why)
+{
+    if (state->persist == NULL) {
+        buf_append_text(why, "no state is kept (--no-state)");
+        return false;
+    }
+    if (!persist_write_now(state->persist)) {
+        buf_printf(why, "the state in %s could not be written", state->config->state_dir);
+        return false;
+    }
+    return true;
+}
+
+bool state_stats(const struct state *state, struct persist_stats *out)
+{
+    if (state->persist == NULL) {
+        return false;
+    }
+    persist_stats(state->persist, out);
+    return true;
+}
+
 bool state_has_successor(const struct state *state)
 {
     return state->open && !state->waiting && state_dir_has_successor(&state->dir);

@@ -36,6 +36,10 @@ STATUS_CHECKED enum status state_reload(struct state *state, struct engine *engi
 
 /* Begins a write and a new base; does not wait. */
 void state_snapshot(struct state *state);
+/* Writes what changed and waits until it is on disk (admin thread). False: `why` gets a sentence. */
+bool state_write_now(struct state *state, struct buf *why);
+/* What metrics say of it; false: no state is kept. Any thread. */
+bool state_stats(const struct state *state, struct persist_stats *out);
 /* Does another daemon wait to take over? */
 bool state_has_successor(const struct state *state);
 

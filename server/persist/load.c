@@ -306,13 +306,10 @@ static enum status read_files(struct load *load, struct buf *why)
         status = read_file(load, &load->files[i], why);
     }
     if (status == STATUS_OK) {
-        status = check_preamble(load, &load->files[0], why);
+        status = check_base(load, &load->files[0], why);
     }
     if (status == STATUS_OK && load->sealed) {
         status = check_seal(load, why);
-    }
-    if (status == STATUS_OK) {
-        status = check_base(load, &load->files[0], why);
     }
     for (uint32_t i = 1; i < load->file_count && status == STATUS_OK; i++) {
         status = peek_header(load, &load->files[i], why);

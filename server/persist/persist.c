@@ -233,6 +233,19 @@ bool persist_answer(struct persist *persist, uint64_t ticket, bool *good)
     return answered;
 }
 
+bool persist_write_now(struct persist *persist)
+{
+    pthread_mutex_lock(&persist->lock);
+    uint64_t ticket = ++persist->asked;
+    pthread_cond_broadcast(&persist->changed);
+    while (persist->answered < ticket && !persist->stopping) {
+        pthread_cond_wait(&persist->changed, &persist->lock);
+    }
+    bool good = persist->answered >= ticket && persist->answered_good;
+    pthread_mutex_unlock(&persist->lock);
+    return good;
+}
+
 void persist_stats(struct persist *persist, struct persist_stats *out)
 {
     pthread_mutex_lock(&persist->lock);

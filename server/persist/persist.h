@@ -52,6 +52,9 @@ uint64_t persist_request(struct persist *persist, bool image);
 /* Was there a try that began after the ticket was given? *good: it wrote. */
 bool persist_answer(struct persist *persist, uint64_t ticket, bool *good);
 
+/* The same, waiting for the outcome; true: what was counted before the call is on disk. */
+bool persist_write_now(struct persist *persist);
+
 struct persist_stats {
     uint64_t written; /* tries */
     uint64_t failed;
