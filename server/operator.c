@@ -42,6 +42,8 @@ static void operator_stats(void *data, struct buf *out)
 {
     struct operator *operator = data;
     struct store_stats store;
+    struct persist_stats state = {.written = 0};
+    bool has_state = state_stats(operator->control->state, &state);
     store_stats(engine_store(operator->engine), &store);
     struct metrics_text_gauges gauges = {
         .counters = store.counters,
@@ -49,6 +51,12 @@ static void operator_stats(void *data, struct buf *out)
         .counters_memory_bytes = store.memory_bytes,
         .connections_memory_bytes = metrics_read_connection_bytes(operator->metrics),
         .policies_memory_bytes = shared_number_get(&operator->control->policies_bytes),
+        .has_state = has_state,
+        .snapshots = state.written,
+        .snapshot_failures = state.failed,
+        .snapshot_last_success_ns = state.last_success_ns,
+        .snapshot_duration_ns = state.duration_ns,
+        .snapshot_bytes = state.bytes,
         .version = SLUICE_VERSION,
         .start_ns = operator->start_ns,
         .resident_bytes = operator_resident_bytes(),
@@ -65,9 +73,12 @@ static bool operator_reload(void *data, struct buf *errors)
 
 static enum request_code operator_snapshot(void *data, struct buf *why)
 {
-    (void)data;
-    buf_append_text(why, "counters are in memory only (--no-state)");
-    return REQUEST_UNIMPLEMENTED;
+    struct operator *operator = data;
+    if (operator->control->config->no_state) {
+        buf_append_text(why, "counters are in memory only (--no-state)");
+        return REQUEST_UNIMPLEMENTED;
+    }
+    return state_write_now(operator->control->state, why) ? REQUEST_OK : REQUEST_UNAVAILABLE;
 }
 
 static bool operator_ready(void *data)
