@@ -3,11 +3,8 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "config_file.h"
+#include "config_listen.h"
 #include "config_options.h"
-#include "wire/admin.h"
-#include "wire/native.h"
-#include "wire/resp.h"
-#include "wire/web.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,67 +66,9 @@ static bool config_set_limits(struct config *config, const char *text, struct bu
     return text[0] != '\0' || config_expected(why, "a file");
 }
 
-static const struct wire_protocol *const config_protocols[] = {&native_protocol, &web_protocol,
-                                                              &resp_protocol,
-                                                              &admin_protocol};
-static const char *const config_protocols_to_come[] = {"grpc", NULL};
-
-/* Where no --listen is given. */
-static const char *const config_default_listens[] = {"native=127.0.0.1:7070",
-                                                     "http=127.0.0.1:7080",
-                                                     "resp=127.0.0.1:7379",
-                                                     "admin=127.0.0.1:7090"};
-
-static bool config_listen_protocol(struct config_listen *listen, struct slice name,
-                                   struct buf *why)
-{
-    for (size_t i = 0; i < sizeof(config_protocols) / sizeof(config_protocols[0]); i++) {
-        if (slice_equal_text(name, config_protocols[i]->name)) {
-            listen->protocol = config_protocols[i];
-            return true;
-        }
-    }
-    for (uint32_t i = 0; config_protocols_to_come[i] != NULL; i++) {
-        if (slice_equal_text(name, config_protocols_to_come[i])) {
-            buf_printf(why, "%s is not in this build", config_protocols_to_come[i]);
-            return false;
-        }
-    }
-    return config_expected(why, "PROTOCOL=ADDRESS, such as native=127.0.0.1:7070");
-}
-
 static bool config_set_listen(struct config *config, const char *text, struct buf *why)
 {
-    const char *equals = strchr(text, '=');
-    const char *reason = NULL;
-    if (config->listen_count == CONFIG_LISTENS) {
-        buf_printf(why, "at most %d addresses", CONFIG_LISTENS);
-        return false;
-    }
-    struct config_listen *listen = &config->listens[config->listen_count++];
-    listen->text = text;
-    if (equals == NULL) {
-        return config_expected(why, "PROTOCOL=ADDRESS, such as native=127.0.0.1:7070");
-    }
-    if (!config_listen_protocol(listen, slice_make(text, (size_t)(equals - text)), why)) {
-        return false;
-    }
-    if (address_parse(equals + 1, &listen->address, &reason) != STATUS_OK) {
-        buf_append_text(why, reason);
-        return false;
-    }
-    return true;
-}
-
-static bool config_listen_by_default(struct config *config, struct buf *why)
-{
-    for (size_t i = 0; i < sizeof(config_default_listens) / sizeof(config_default_listens[0]);
-         i++) {
-        if (!config_set_listen(config, config_default_listens[i], why)) {
-            return false;
-        }
-    }
-    return true;
+    return config_listen_add(config, text, why);
 }
 
 static bool config_set_workers(struct config *config, const char *text, struct buf *why)
@@ -434,7 +373,7 @@ static bool config_finish(struct config *config, struct buf *out)
         unsigned cores = uv_available_parallelism();
         config->workers = cores > CONFIG_WORKERS ? CONFIG_WORKERS : cores;
     }
-    return config->listen_count > 0 || config_listen_by_default(config, out);
+    return config->listen_count > 0 || config_listen_defaults(config, out);
 }
 
 static enum config_result config_gather(struct config *config, struct config_sources *sources,

@@ -15,6 +15,8 @@ struct config_listen {
     const char *text; /* "native=127.0.0.1:7070", as given */
     const struct wire_protocol *protocol;
     struct address address;
+    uint32_t shares; /* the listen whose socket this one uses: its own, or an earlier http's or
+                      * grpc's at the same address */
 };
 
 struct config {

@@ -7,10 +7,12 @@ static const struct options_spec config_options_specs[] = {
      .help = "The limits file, or a directory whose *.yaml are read as one. Required."},
     {.name = "listen",
      .argument = "PROTOCOL=ADDRESS",
-     .fallback = "native=127.0.0.1:7070 resp=127.0.0.1:7379",
+     .fallback = "native=127.0.0.1:7070 http=127.0.0.1:7080 grpc=127.0.0.1:7081 "
+                 "resp=127.0.0.1:7379 admin=127.0.0.1:7090",
      .repeatable = true,
      .help = "Where to listen, and for what: native=HOST:PORT, native=[::1]:PORT or "
-             "native=unix:PATH. Port 0 picks one."},
+             "native=unix:PATH; also http=, grpc=, resp= and admin=. Port 0 picks one. http and grpc "
+             "may share an address: the first bytes tell."},
     {.name = "workers",
      .argument = "N",
      .fallback = "one for each core",
