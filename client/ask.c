@@ -43,10 +43,10 @@ bool ask_parse_cost(const struct options_command *command, const char *text, uin
     return false;
 }
 
-/* The time-out in ms, rounded up; 0 (with a sentence on stderr) when it is not one. */
-static uint32_t parse_timeout(const struct ask *ask)
+uint32_t ask_timeout_ms(const struct options_command *command,
+                        const struct options_parsed *parsed)
 {
-    const char *text = options_last(&ask->parsed, "timeout");
+    const char *text = options_last(parsed, "timeout");
     const char *why = "must be from 1ms to 1h";
     int64_t ns;
     if (text == NULL) {
@@ -56,7 +56,7 @@ static uint32_t parse_timeout(const struct ask *ask)
         ns <= TIMEOUT_NS_MAX) {
         return (uint32_t)((ns + NS_PER_MS - 1) / NS_PER_MS);
     }
-    (void)cmd_misused(ask->command, "--timeout %s: %s", text, why);
+    (void)cmd_misused(command, "--timeout %s: %s", text, why);
     return 0;
 }
 
@@ -106,7 +106,7 @@ static bool open_client(struct ask *ask)
 {
     char why[512] = "";
     const struct sluice_options options = {
-        .timeout_ms = parse_timeout(ask),
+        .timeout_ms = ask_timeout_ms(ask->command, &ask->parsed),
         .on_error = SLUICE_ON_ERROR_DENY,
         .why = why,
         .why_size = sizeof why,
@@ -160,7 +160,7 @@ int ask_show(const struct ask *ask, const struct sluice_answer *answer)
     return code;
 }
 
-int ask_complain(const struct ask *ask, const struct sluice_error *error)
+int ask_complain(const struct options_command *command, const struct sluice_error *error)
 {
     struct buf text;
     buf_init(&text, 0);
@@ -174,7 +174,7 @@ int ask_complain(const struct ask *ask, const struct sluice_error *error)
     }
     text_append_escaped(&text, slice_make(error->message.data, error->message.size), 1000);
     struct slice said = buf_slice(&text);
-    int code = cmd_failed(ask->command, "%.*s", (int)said.size, (const char *)said.data);
+    int code = cmd_failed(command, "%.*s", (int)said.size, (const char *)said.data);
     buf_deinit(&text);
     return code;
 }

@@ -48,7 +48,11 @@ void ask_deinit(struct ask *ask);
 int ask_show(const struct ask *ask, const struct sluice_answer *answer);
 
 /* Says on stderr why there is no decision; CMD_FAILED. */
-int ask_complain(const struct ask *ask, const struct sluice_error *error);
+int ask_complain(const struct options_command *command, const struct sluice_error *error);
+
+/* --timeout in ms, rounded up; 0 (with a sentence on stderr) when it is not one. */
+uint32_t ask_timeout_ms(const struct options_command *command,
+                        const struct options_parsed *parsed);
 
 /* The URL of --server, $SLUICE_SERVER, or the default. */
 const char *ask_server(const struct options_parsed *parsed);

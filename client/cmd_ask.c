@@ -41,7 +41,7 @@ int cmd_ask(int argc, char **argv)
     }
     code = sluice_ask(ask.client, &ask.question, &answer) == SLUICE_OK
                ? ask_show(&ask, &answer)
-               : ask_complain(&ask, &answer.error);
+               : ask_complain(ask.command, &answer.error);
     ask_deinit(&ask);
     return code == CMD_DONE && !answer.allowed ? CMD_REFUSED : code;
 }

@@ -34,7 +34,7 @@ int cmd_refund(int argc, char **argv)
     }
     code = sluice_refund(ask.client, &ask.question, &answer) == SLUICE_OK
                ? ask_show(&ask, &answer)
-               : ask_complain(&ask, &answer.error);
+               : ask_complain(ask.command, &answer.error);
     ask_deinit(&ask);
     return code;
 }

@@ -40,7 +40,7 @@ int cmd_reset(int argc, char **argv)
         code = cmd_write(ask.command, &out);
         buf_deinit(&out);
     } else {
-        code = ask_complain(&ask, &answer.error);
+        code = ask_complain(ask.command, &answer.error);
     }
     ask_deinit(&ask);
     return code;

@@ -400,3 +400,21 @@ enum sluice_status sluice_reset(struct sluice *client, const struct sluice_quest
     }
     return status;
 }
+
+enum sluice_status sluice_stats(struct sluice *client, struct sluice_stats_answer *answer)
+{
+    struct sluice_decode_frame frame;
+    enum sluice_status status = exchange(client, SLUICE_ENCODE_STATS, NULL, 0, &frame);
+    if (status != SLUICE_OK) {
+        *answer = (struct sluice_stats_answer){
+            .text = {"", 0},
+            .error = {status, SLUICE_CODE_NONE, {"", 0}, {client->message,
+                                                          strlen(client->message)}}};
+        return status;
+    }
+    status = sluice_keep_stats(&client->keep, &frame, answer);
+    if (status == SLUICE_PROTOCOL || frame.id == 0) {
+        disconnect(client);
+    }
+    return status;
+}

@@ -188,6 +188,14 @@ struct sluice_reset_answer {
 enum sluice_status sluice_reset(struct sluice *client, const struct sluice_question *question,
                                 struct sluice_reset_answer *answer);
 
+struct sluice_stats_answer {
+    struct sluice_bytes text; /* metrics, in Prometheus' text format */
+    struct sluice_error error;
+};
+
+/* The metrics of a daemon. Answered where the URL is that of its admin listener. */
+enum sluice_status sluice_stats(struct sluice *client, struct sluice_stats_answer *answer);
+
 #ifdef __cplusplus
 }
 #endif

@@ -344,6 +344,21 @@ bool sluice_decode_reset(struct sluice_decode_view body, uint32_t *counters)
     return true;
 }
 
+bool sluice_decode_stats(struct sluice_decode_view body, struct sluice_bytes *text)
+{
+    uint64_t tag;
+    *text = (struct sluice_bytes){"", 0};
+    while (body.at < body.end) {
+        if (!get_varint(&body, &tag)) {
+            return false;
+        }
+        if (tag == BYTES(1) ? !get_text(&body, text) : !skip(&body, tag, 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool decode_result(struct sluice_decode_view body, struct sluice_decode_result_body *result)
 {
     uint64_t tag;

@@ -36,6 +36,7 @@ enum sluice_decode_kind {
     SLUICE_DECODE_BATCH = 3,
     SLUICE_DECODE_REFUND = 4,
     SLUICE_DECODE_RESET = 5,
+    SLUICE_DECODE_STATS = 7,
     SLUICE_DECODE_ERROR = 15
 };
 
@@ -60,6 +61,8 @@ bool sluice_decode_answer(struct sluice_decode_view body, struct sluice_answer *
 bool sluice_decode_error(struct sluice_decode_view body, struct sluice_error *error);
 
 bool sluice_decode_reset(struct sluice_decode_view body, uint32_t *counters);
+
+bool sluice_decode_stats(struct sluice_decode_view body, struct sluice_bytes *text);
 
 /* One result of a batch: the body of its response or of its error. */
 struct sluice_decode_result_body {

@@ -90,7 +90,7 @@ static uint8_t *put_question(uint8_t *at, const struct sluice_question *question
 static size_t body_size(enum sluice_encode_kind kind, const struct sluice_question *questions,
                         size_t count)
 {
-    if (kind != SLUICE_ENCODE_BATCH) {
+    if (kind != SLUICE_ENCODE_BATCH && count == 1) {
         return question_size(questions, kind);
     }
     size_t size = 0;
@@ -103,7 +103,7 @@ static size_t body_size(enum sluice_encode_kind kind, const struct sluice_questi
 static uint8_t *put_body(uint8_t *at, enum sluice_encode_kind kind,
                          const struct sluice_question *questions, size_t count)
 {
-    if (kind != SLUICE_ENCODE_BATCH) {
+    if (kind != SLUICE_ENCODE_BATCH && count == 1) {
         return put_question(at, questions, kind);
     }
     for (size_t i = 0; i < count; i++) {

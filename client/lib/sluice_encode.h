@@ -16,11 +16,12 @@ enum sluice_encode_kind {
     SLUICE_ENCODE_ASK = 2,
     SLUICE_ENCODE_BATCH = 3,
     SLUICE_ENCODE_REFUND = 4,
-    SLUICE_ENCODE_RESET = 5
+    SLUICE_ENCODE_RESET = 5,
+    SLUICE_ENCODE_STATS = 7
 };
 
 /* SLUICE_INVALID: larger than the daemon takes (or a batch of more than 1000); nothing is
- * appended. `count` is 1 for all kinds but a batch. */
+ * appended. `count` is 1 for all kinds but a batch, and 0 for stats. */
 enum sluice_status sluice_encode(struct sluice_buffer *out, uint64_t id,
                                  enum sluice_encode_kind kind,
                                  const struct sluice_question *questions, size_t count);

@@ -208,3 +208,28 @@ enum sluice_status sluice_keep_reset(struct sluice_keep *keep,
     answer->error = (struct sluice_error){status, SLUICE_CODE_NONE, {"", 0}, {text, strlen(text)}};
     return status;
 }
+
+enum sluice_status sluice_keep_stats(struct sluice_keep *keep,
+                                     const struct sluice_decode_frame *frame,
+                                     struct sluice_stats_answer *answer)
+{
+    enum sluice_status status = SLUICE_PROTOCOL;
+    *answer = (struct sluice_stats_answer){.error = {.field = {"", 0}, .message = {"", 0}}};
+    if (frame->kind == SLUICE_DECODE_ERROR) {
+        status = keep_error_frame(keep, frame->body, &answer->error);
+        if (status == SLUICE_ERROR) {
+            return status;
+        }
+    } else if (frame->kind == SLUICE_DECODE_STATS &&
+               sluice_decode_stats(frame->body, &answer->text)) {
+        status = reserve(keep, answer->text.size, 0) ? SLUICE_OK : SLUICE_NO_MEMORY;
+    }
+    if (status == SLUICE_OK) {
+        keep_text(keep, &answer->text);
+        return status;
+    }
+    const char *text = broken_text(status);
+    answer->text = (struct sluice_bytes){"", 0};
+    answer->error = (struct sluice_error){status, SLUICE_CODE_NONE, {"", 0}, {text, strlen(text)}};
+    return status;
+}

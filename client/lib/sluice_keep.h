@@ -28,6 +28,11 @@ enum sluice_status sluice_keep_reset(struct sluice_keep *keep,
                                      const struct sluice_decode_frame *frame,
                                      struct sluice_reset_answer *answer);
 
+/* The same for the metrics. */
+enum sluice_status sluice_keep_stats(struct sluice_keep *keep,
+                                     const struct sluice_decode_frame *frame,
+                                     struct sluice_stats_answer *answer);
+
 /* Fills answers that nobody decided. `message` must outlive them. */
 void sluice_keep_undecided(struct sluice_answer *answers, size_t count, enum sluice_status status,
                            const char *message, enum sluice_on_error on_error);
