@@ -31,8 +31,9 @@ void policy_builtin_fill(struct limiter_policy *policies, uint32_t first)
 {
     for (uint32_t i = 0; i < POLICY_BUILTINS; i++) {
         const struct builtin *builtin = &builtins[i];
-        limiter_policy_init(&policies[first + i], builtin->algorithm, 1, 0, builtin->window_ns,
-                            builtin->calendar);
+        uint64_t limit = builtin->algorithm == LIMITER_THROTTLE ? 0 : 1; /* 0: not known */
+        limiter_policy_init(&policies[first + i], builtin->algorithm, limit, 0,
+                            builtin->window_ns, builtin->calendar);
         policies[first + i].id = first + i;
     }
 }

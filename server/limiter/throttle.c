@@ -8,18 +8,23 @@
  * (count_parts). For another L the wait becomes a multiple of its 1/L ns, which moves it by less
  * than that.
  *
- *   (hi, lo) = wait at time_ns, as  [ whole ns | places of fraction | number of places, 6 bits ]
+ *   (hi, lo) = wait at time_ns, as
+ *              [ whole ns | places of fraction | nothing left, 1 bit | number of places, 6 bits ]
  *
- * Most keys need one word: a wait without a fraction below 9 years, one below 4 s with an L of up
- * to 2^26, one below an hour with up to 2^16. The most that can be asked for needs 116 bits. */
+ * Most keys need one word: a wait without a fraction below 4 years, one below 4 s with an L of up
+ * to 2^25, one below an hour with up to 2^15. The most that can be asked for needs 117 bits.
+ *
+ * Numbers that are not known (L = 0) are those of the builtin policy: the store asks with it whether
+ * a key is used up, which is told as it was after the latest admission. */
 #include "limiter/throttle.h"
 
 #include "limiter/instant.h"
 
 #include <stddef.h>
 
-#define PLACES_BITS 6
 #define PLACES_MASK 63u
+#define NOTHING_LEFT 64u
+#define VALUE_SHIFT 7
 
 /* Above every amount that can be admitted, and still far from the end of 128 bits. */
 #define PARTS_MOST ((arith_u128)1 << 126)
@@ -38,7 +43,7 @@ static struct wait wait_at(const struct limiter_state *state, int64_t at_ns)
     }
     arith_u128 word = (arith_u128)state->hi << 64 | state->lo;
     uint32_t places = (uint32_t)state->lo & PLACES_MASK;
-    arith_u128 value = word >> PLACES_BITS;
+    arith_u128 value = word >> VALUE_SHIFT;
     arith_u128 whole = value >> places;
     uint64_t elapsed = instant_gap(at_ns, state->time_ns);
     if (whole < elapsed) {
@@ -80,20 +85,6 @@ static arith_u128 count_parts(const struct limiter_policy *asked, const struct w
     return parts + n + !same;
 }
 
-static void set_next(const struct limiter_policy *asked, arith_u128 parts, int64_t time_ns,
-                     struct limiter_step *step)
-{
-    bool narrow = parts >> 64 == 0;
-    arith_u128 whole = narrow ? arith_div_floor((uint64_t)parts, asked->by_limit)
-                              : parts / asked->limit;
-    uint64_t n = (uint64_t)(parts - whole * asked->limit);
-    uint32_t places = n == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(asked->limit);
-    arith_u128 value = whole << places | (n == 0 ? 0 : fraction_of(asked, n, places));
-    arith_u128 word = value << PLACES_BITS | places;
-    *step = (struct limiter_step){
-        .next = {.time_ns = time_ns, .lo = (uint64_t)word, .hi = (uint64_t)(word >> 64)}};
-}
-
 /* The most that may be waited for `cost` more units to fit. */
 static arith_u128 room_for(const struct limiter_policy *asked, uint64_t cost)
 {
@@ -106,6 +97,21 @@ static uint64_t remaining_of(const struct limiter_policy *asked, arith_u128 part
     arith_u128 left = parts < capacity ? capacity - parts : 0;
     return left >> 64 == 0 ? arith_div_floor((uint64_t)left, asked->by_window)
                            : (uint64_t)(left / (uint64_t)asked->window_ns);
+}
+
+static void set_next(const struct limiter_policy *asked, arith_u128 parts, int64_t time_ns,
+                     struct limiter_step *step)
+{
+    bool narrow = parts >> 64 == 0;
+    arith_u128 whole = narrow ? arith_div_floor((uint64_t)parts, asked->by_limit)
+                              : parts / asked->limit;
+    uint64_t n = (uint64_t)(parts - whole * asked->limit);
+    uint32_t places = n == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(asked->limit);
+    arith_u128 value = whole << places | (n == 0 ? 0 : fraction_of(asked, n, places));
+    uint32_t marks = places | (remaining_of(asked, parts) > 0 ? 0 : NOTHING_LEFT);
+    arith_u128 word = value << VALUE_SHIFT | marks;
+    *step = (struct limiter_step){
+        .next = {.time_ns = time_ns, .lo = (uint64_t)word, .hi = (uint64_t)(word >> 64)}};
 }
 
 static enum limiter_outcome throttle_admit(const struct limiter_policy *asked,
@@ -133,11 +139,12 @@ static void throttle_report(const struct limiter_policy *asked, const struct lim
     struct wait wait = wait_at(state, at_ns);
     arith_u128 parts = count_parts(asked, &wait);
     arith_u128 empty_ns = wait_ceil_ns(&wait);
-    out->remaining = remaining_of(asked, parts);
+    out->remaining = asked->limit > 0 ? remaining_of(asked, parts)
+                                      : empty_ns == 0 || (state->lo & NOTHING_LEFT) == 0;
     if (empty_ns > 0) {
         out->reset_after_ns = instant_wait_ns(now_ns, at_ns, empty_ns);
     }
-    if (refused) {
+    if (refused && asked->limit > 0) {
         arith_u128 room = room_for(asked, cost);
         arith_u128 excess = parts > room ? parts - room : 0;
         out->retry_after_ns =

@@ -1,7 +1,9 @@
 # The request path allocates nothing once warm: counted by standing in for malloc, so not with sanitizers.
 if(SLUICE_BUILD_TESTS AND NOT SLUICE_SANITIZE AND NOT SLUICE_FUZZ)
-  add_executable(native_alloc ${CMAKE_CURRENT_LIST_DIR}/native_alloc.c)
-  target_compile_options(native_alloc PRIVATE -Wall -Wextra -Wshadow -Werror)
-  target_link_libraries(native_alloc PRIVATE sluice_wire)
-  add_test(NAME unit.native_alloc COMMAND native_alloc)
+  foreach(name native_alloc resp_alloc)
+    add_executable(${name} ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
+    target_compile_options(${name} PRIVATE -Wall -Wextra -Wshadow -Werror)
+    target_link_libraries(${name} PRIVATE sluice_wire)
+    add_test(NAME unit.${name} COMMAND ${name})
+  endforeach()
 endif()

@@ -306,3 +306,24 @@ Test(throttle, a_reload_leaves_it_alone)
     cr_expect_not(limiter_refund(&builtin, &key.state, 1, T0, &step));
     cr_expect_str_eq(limiter_algorithm_name(LIMITER_THROTTLE), "throttle");
 }
+
+/* The store asks with the builtin policy, which has no numbers, whether a key is used up. */
+Test(throttle, asked_without_numbers)
+{
+    struct limiter_policy builtin;
+    struct limiter_policy k = numbers(4, 10, SECONDS(50));
+    struct limiter_report report;
+    struct key key = {.exists = false};
+    limiter_policy_init(&builtin, LIMITER_THROTTLE, 0, 0, SECONDS(1), NULL);
+    (void)ask(&key, &k, 4, T0);
+    limiter_report(&builtin, &builtin, &key.state, 0, LIMITER_ADMIT, T0, &report);
+    cr_expect_gt(report.remaining, 0);
+    cr_expect_eq(report.reset_after_ns, SECONDS(20));
+    (void)ask(&key, &k, 1, T0);
+    limiter_report(&builtin, &builtin, &key.state, 0, LIMITER_ADMIT, T0, &report);
+    cr_expect_eq(report.remaining, 0);
+    limiter_report(&builtin, &builtin, &key.state, 0, LIMITER_ADMIT, T0 + SECONDS(25), &report);
+    cr_expect_gt(report.remaining, 0);
+    cr_expect_eq(limiter_idle_at_ns(&builtin, &key.state), T0 + SECONDS(25));
+    cr_expect_eq(limiter_admit(&builtin, &builtin, &key.state, 1, T0, NULL), LIMITER_NEVER);
+}
