@@ -3,6 +3,8 @@
  * Errors are collected throughout; a set comes out only where there is none. */
 #include "engine/limits_file.h"
 
+#include "engine/envoy_config.h"
+#include "engine/envoy_file.h"
 #include "engine/limits_file_limit.h"
 #include "engine/limits_file_read.h"
 #include "engine/limits_file_route.h"
@@ -36,15 +38,20 @@ void limits_file_report_deinit(struct limits_file_report *report)
     buf_deinit(&report->text);
 }
 
-/* The faults of the YAML itself, and the top level. */
-static void limits_file_open(struct limits_file_build *build, struct limits_file_part *part)
+/* The faults of the YAML itself. */
+static void limits_file_faults(struct limits_file_build *build, const struct yaml_tree *tree)
 {
-    struct yaml_tree *tree = &part->tree;
     for (const struct yaml_tree_fault *fault = tree->faults; fault != NULL; fault = fault->next) {
         struct limits_file_place place = {
             .file = build->file, .line = fault->line, .column = fault->column};
         limits_file_notes_error(&build->notes, place, "%s", fault->text);
     }
+}
+
+/* The top level of a limits file. */
+static void limits_file_open(struct limits_file_build *build, struct limits_file_part *part)
+{
+    struct yaml_tree *tree = &part->tree;
     build->limits_cut = build->limits_cut || tree->cut;
     if (tree->root == NULL && !tree->cut) {
         struct limits_file_place place = {.file = build->file, .line = 1, .column = 1};
@@ -88,12 +95,21 @@ static uint32_t limits_file_count(const struct limits_file_part *parts, uint32_t
 }
 
 static enum status limits_file_allocate(struct limits_file_build *build,
-                                        const struct limits_file_part *parts, uint32_t count)
+                                        const struct limits_file_part *parts,
+                                        const struct limits_file_sources *sources)
 {
     struct policy_set *set = build->set;
+    uint32_t count = sources->own;
     uint32_t limits = limits_file_count(parts, count, FILE_LIMITS);
     uint32_t routes = limits_file_count(parts, count, FILE_ROUTES);
-    set->limits = arena_zalloc(&set->arena, sizeof(*set->limits) * limits);
+    uint32_t rules = 0;
+    for (uint32_t i = count; i < sources->count; i++) {
+        rules += envoy_file_count(parts[i].tree.root);
+    }
+    if (envoy_file_begin(build, rules, sources->count - count) != STATUS_OK) {
+        return STATUS_NO_MEMORY;
+    }
+    set->limits = arena_zalloc(&set->arena, sizeof(*set->limits) * ((size_t)limits + rules));
     set->routes = arena_zalloc(&set->arena, sizeof(*set->routes) * routes);
     build->names = arena_alloc(&build->scratch, sizeof(*build->names) * limits);
     build->route_places = arena_alloc(&build->scratch, sizeof(*build->route_places) * routes);
@@ -172,14 +188,17 @@ static enum status limits_file_complete(struct limits_file_build *build)
     if (options->key != NULL) {
         key = *options->key;
     }
-    for (uint32_t i = 0; i < set->limit_count; i++) {
+    for (uint32_t i = 0; i < set->limit_count - set->envoy->rule_count; i++) {
         struct policy_limit *limit = &set->limits[i];
         limit->name_id = limits_file_name_id(&key, limit->name);
         if (options->metrics != NULL) {
             limit->metric = metrics_limit(options->metrics, limit->name);
         }
     }
-    enum status status = policy_index_build(set);
+    enum status status = envoy_file_complete(build, &key);
+    if (status == STATUS_OK) {
+        status = policy_index_build(set);
+    }
     return status == STATUS_OK ? policy_route_index_build(set) : status;
 }
 
@@ -194,13 +213,20 @@ static enum status limits_file_build_set(struct limits_file_build *build,
         if (status != STATUS_OK) {
             return status;
         }
-        limits_file_open(build, &parts[i]);
+        limits_file_faults(build, &parts[i].tree);
+        if (i < sources->own) {
+            limits_file_open(build, &parts[i]);
+        }
     }
-    enum status status = limits_file_allocate(build, parts, sources->count);
+    enum status status = limits_file_allocate(build, parts, sources);
     if (status != STATUS_OK) {
         return status;
     }
-    limits_file_walk(build, parts, sources->count);
+    limits_file_walk(build, parts, sources->own);
+    for (uint32_t i = sources->own; i < sources->count; i++) {
+        build->file = i;
+        envoy_file_read(build, &parts[i].tree);
+    }
     if (build->no_memory || build->notes.failed) {
         return STATUS_NO_MEMORY;
     }
@@ -263,7 +289,7 @@ enum status limits_file_parse(const char *name, struct slice text,
                               struct limits_file_report *report)
 {
     struct limits_file_source item = {.text = text};
-    struct limits_file_sources sources = {.items = &item, .names = &name, .count = 1};
+    struct limits_file_sources sources = {.items = &item, .names = &name, .count = 1, .own = 1};
     *out = NULL;
     if (text.size > LIMITS_FILE_BYTES_MAX) {
         limits_file_source_too_large(name, report);
@@ -278,6 +304,9 @@ enum status limits_file_load(const char *path, const struct limits_file_options 
     struct limits_file_sources sources;
     *out = NULL;
     enum status status = limits_file_source_read(path, &sources, report);
+    if (status == STATUS_OK && options->envoy_path != NULL) {
+        status = limits_file_source_add_envoy(options->envoy_path, &sources, report);
+    }
     if (status == STATUS_OK) {
         status = limits_file_read_sources(&sources, options, out, report);
     }

@@ -24,6 +24,8 @@ struct limits_file_options {
     bool shadow_all;
     int64_t now_ns;             /* for "until in the past" */
     const char *zone_dir;       /* NULL: /usr/share/zoneinfo */
+    const char *envoy_path;     /* a file or directory of envoyproxy/ratelimit's; NULL: none */
+    bool envoy_classic;         /* its rules count as that program does */
 };
 
 /* `path` is a file, or a directory whose *.yaml are read in byte order of their names as one.

@@ -81,13 +81,17 @@ static enum status limits_file_source_add(struct limits_file_sources *sources, c
     return status;
 }
 
-static enum status limits_file_source_allocate(struct limits_file_sources *sources, size_t count,
+/* Room for `more` files behind those that are there. */
+static enum status limits_file_source_allocate(struct limits_file_sources *sources, size_t more,
                                                const char *path,
                                                struct limits_file_report *report)
 {
-    sources->items = calloc(count, sizeof(*sources->items));
-    sources->names = calloc(count, sizeof(*sources->names));
-    if (sources->items == NULL || sources->names == NULL) {
+    size_t count = sources->count + more;
+    struct limits_file_source *items = realloc(sources->items, count * sizeof(*items));
+    sources->items = items == NULL ? sources->items : items;
+    const char **names = realloc(sources->names, count * sizeof(*names));
+    sources->names = names == NULL ? sources->names : names;
+    if (items == NULL || names == NULL) {
         return limits_file_source_fail(path, "cannot be read", ENOMEM, report);
     }
     return STATUS_OK;
@@ -150,11 +154,10 @@ static enum status limits_file_source_read_directory(const char *path,
     return status;
 }
 
-enum status limits_file_source_read(const char *path, struct limits_file_sources *out,
-                                    struct limits_file_report *report)
+static enum status limits_file_source_append(const char *path, struct limits_file_sources *out,
+                                             struct limits_file_report *report)
 {
     struct stat about;
-    *out = (struct limits_file_sources){.count = 0};
     if (stat(path, &about) != 0) {
         return limits_file_source_fail(path, "cannot be read", errno, report);
     }
@@ -169,6 +172,21 @@ enum status limits_file_source_read(const char *path, struct limits_file_sources
                                    : status;
     }
     return limits_file_source_add(out, name, &room, report);
+}
+
+enum status limits_file_source_read(const char *path, struct limits_file_sources *out,
+                                    struct limits_file_report *report)
+{
+    *out = (struct limits_file_sources){.count = 0};
+    enum status status = limits_file_source_append(path, out, report);
+    out->own = out->count;
+    return status;
+}
+
+enum status limits_file_source_add_envoy(const char *path, struct limits_file_sources *sources,
+                                         struct limits_file_report *report)
+{
+    return limits_file_source_append(path, sources, report);
 }
 
 void limits_file_source_deinit(struct limits_file_sources *sources)

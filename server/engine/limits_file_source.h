@@ -13,12 +13,17 @@ struct limits_file_sources {
     struct limits_file_source *items;
     const char **names; /* as messages give them */
     uint32_t count;
+    uint32_t own; /* of them the limits file's; those behind are Envoy's */
 };
 
 /* A failure is one line in the report. Deinit in any case. */
 STATUS_CHECKED enum status limits_file_source_read(const char *path,
                                                    struct limits_file_sources *out,
                                                    struct limits_file_report *report);
+/* Adds the files of `path` behind those that are there. */
+STATUS_CHECKED enum status limits_file_source_add_envoy(const char *path,
+                                                        struct limits_file_sources *sources,
+                                                        struct limits_file_report *report);
 void limits_file_source_deinit(struct limits_file_sources *sources);
 
 /* Says that a file passes LIMITS_FILE_BYTES_MAX. */
