@@ -31,6 +31,25 @@ enum status control_load_limits(const struct config *config, struct metrics *met
     return limits_file_load(config->limits, &options, out, report);
 }
 
+enum status control_try_limits(const struct config *config)
+{
+    struct hash_key key = {{0}};
+    struct policy_set *set = NULL;
+    struct limits_file_report report;
+    struct limits_file_options options = {.key = &key, .now_ns = clock_now_ns()};
+    limits_file_report_init(&report);
+    enum status status = limits_file_load(config->limits, &options, &set, &report);
+    if (status == STATUS_OK) {
+        policy_set_destroy(&set);
+    } else if (report.text.size > 0) {
+        (void)fwrite(report.text.data + report.text.start, 1, report.text.size, stderr);
+    } else {
+        (void)fprintf(stderr, "sluiced: %s: %s\n", config->limits, status_text(status));
+    }
+    limits_file_report_deinit(&report);
+    return status;
+}
+
 void control_log_lines(enum log_level level, const char *event, struct slice lines)
 {
     while (lines.size > 0) {
@@ -166,6 +185,7 @@ static void control_read_again(struct control *control, struct control_call *cal
     struct policy_set *next = NULL;
     limits_file_report_init(&report);
     notify_reloading();
+    watch_note(control->watch);
     enum status status = control_load_limits(control->config, control->metrics,
                                              engine_store(control->engine), &next, &report);
     if (status != STATUS_OK) {
@@ -210,6 +230,11 @@ static void control_sweep(uv_timer_t *timer)
     if (control->waiting != NULL) {
         control_apply(control);
     }
+}
+
+static void control_on_change(void *data)
+{
+    control_read_again(data, NULL);
 }
 
 static void control_remind(uv_timer_t *timer)
@@ -276,6 +301,10 @@ enum status control_start(struct control *control)
                              CONTROL_REMINDER_MS);
     }
     shared_number_set(&control->policies_bytes, engine_policies_bytes(control->engine));
+    control->watch->loop = control->loop;
+    control->watch->changed = control_on_change;
+    control->watch->data = control;
+    watch_start(control->watch);
     control_open(control, status == STATUS_OK);
     return status;
 }
@@ -289,6 +318,7 @@ void control_stop(struct control *control)
     if (!control->started) {
         return;
     }
+    watch_stop(control->watch);
     uv_close((uv_handle_t *)&control->wake, NULL);
     for (size_t i = 0; i < CONTROL_SIGNALS; i++) {
         uv_close((uv_handle_t *)&control->signals[i], NULL);

@@ -7,6 +7,7 @@
 #include "config.h"
 #include "engine/engine.h"
 #include "engine/limits_file.h"
+#include "watch.h"
 #include "state.h"
 
 #include <pthread.h>
@@ -28,6 +29,7 @@ struct control {
     struct metrics *metrics;
     struct state *state;
     uv_loop_t *loop;
+    struct watch *watch; /* over the files that a reload reads */
     uv_signal_t signals[CONTROL_SIGNALS];
     uv_timer_t sweep;
     int64_t turn_ns;            /* how long the next turn of house-keeping may take */
@@ -51,6 +53,9 @@ STATUS_CHECKED enum status control_load_limits(const struct config *config,
                                                const struct store *store,
                                                struct policy_set **out,
                                                struct limits_file_report *report);
+
+/* Are they good? Tells on stderr what is not. Before a daemon waits to take another's place. */
+STATUS_CHECKED enum status control_try_limits(const struct config *config);
 
 /* Logs each line of a text by itself. */
 void control_log_lines(enum log_level level, const char *event, struct slice lines);

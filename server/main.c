@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <time.h>
 
 struct sluiced {
     struct config config;
@@ -20,8 +21,10 @@ struct sluiced {
     struct listener listeners[CONFIG_LISTENS];
     uint32_t listening;
     struct worker_pool *workers;
+    struct watch watch;
     struct control control;
     struct operator operator;
+    bool stopped; /* told to stop before it was ready */
 };
 
 static void complain(const char *what, const char *why)
@@ -78,6 +81,9 @@ static enum status make_engine(struct sluiced *self)
 
 static enum status open_listeners(struct sluiced *self)
 {
+    enum listener_manner manner = !self->state.open     ? LISTENER_ALONE
+                                  : self->state.waiting ? LISTENER_BESIDE
+                                                        : LISTENER_FIRST;
     for (uint32_t i = 0; i < self->config.listen_count; i++) {
         const struct config_listen *listen = &self->config.listens[i];
         const char *why = "";
@@ -85,7 +91,8 @@ static enum status open_listeners(struct sluiced *self)
                                  ? listener_share(&self->listeners[i], listen->protocol,
                                                   &self->listeners[listen->shares])
                                  : listener_open(&self->listeners[i], listen->protocol,
-                                                 &listen->address, &self->inherit, &why);
+                                                 &listen->address, manner, &self->inherit,
+                                                 &why);
         if (status != STATUS_OK) {
             complain(listen->text, why);
             return status;
@@ -149,6 +156,7 @@ static void make_control(struct sluiced *self)
                                      .engine = self->engine,
                                      .metrics = self->metrics,
                                      .state = &self->state,
+                                     .watch = &self->watch,
                                      .loop = &self->loop};
     self->operator = (struct operator){.control = &self->control,
                                        .metrics = self->metrics,
@@ -167,8 +175,14 @@ static enum status start(struct sluiced *self)
     if (status == STATUS_OK) {
         status = open_listeners(self);
     }
+    if (status == STATUS_OK && self->state.waiting) {
+        status = control_try_limits(&self->config);
+    }
+    if (status == STATUS_OK && !state_wait(&self->state)) {
+        self->stopped = true;
+        status = STATUS_UNAVAILABLE;
+    }
     if (status == STATUS_OK) {
-        state_wait(&self->state);
         status = make_counters(self);
     }
     if (status == STATUS_OK) {
@@ -184,9 +198,28 @@ static enum status start(struct sluiced *self)
     return status;
 }
 
+/* Another daemon listens beside this one. Who was on the way here while connections were turned to
+ * it is still taken, and gets the time to ask. */
+static void hand_over(struct sluiced *self)
+{
+    struct timespec pause = {.tv_nsec = 5 * CLOCK_NS_PER_MS};
+    for (uint32_t i = 0; i < self->listening; i++) {
+        listener_turn_away(&self->listeners[i]);
+    }
+    for (int turn = 0; turn < 10; turn++) {
+        for (uint32_t i = 0; i < self->listening; i++) {
+            listener_drain(&self->listeners[i]);
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
 /* False: the state could not be written. */
 static bool stop(struct sluiced *self)
 {
+    if (state_has_successor(&self->state)) {
+        hand_over(self);
+    }
     for (uint32_t i = self->listening; i > 0; i--) {
         listener_close(&self->listeners[i - 1]);
     }
@@ -228,7 +261,7 @@ int main(int argc, char **argv)
     config_raise_files(&self.config);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)uv_loop_init(&self.loop);
-    int code = start(&self) == STATUS_OK ? run(&self) : 1;
+    int code = start(&self) == STATUS_OK ? run(&self) : self.stopped ? 0 : 1;
     code = stop(&self) ? code : 1;
     (void)uv_run(&self.loop, UV_RUN_DEFAULT);
     (void)uv_loop_close(&self.loop);

@@ -4,6 +4,7 @@
 #include "engine/engine_describe.h"
 #include "engine/engine_map.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -66,18 +67,27 @@ enum status state_open(struct state *state, const struct config *config)
     return status;
 }
 
-void state_wait(struct state *state)
+bool state_wait(struct state *state)
 {
     struct timespec pause = {.tv_nsec = STATE_WAIT_NS};
+    sigset_t stops;
+    sigset_t before;
+    bool stopped = false;
     if (!state->waiting) {
-        return;
+        return true;
     }
     LOG_EVENT(LOG_LEVEL_INFO, "waiting for the daemon that holds the state to leave",
               {"state-dir", slice_text(state->config->state_dir)});
-    while (!state_dir_take(&state->dir)) {
-        (void)nanosleep(&pause, NULL);
+    (void)sigemptyset(&stops);
+    (void)sigaddset(&stops, SIGTERM);
+    (void)sigaddset(&stops, SIGINT);
+    (void)sigprocmask(SIG_BLOCK, &stops, &before);
+    while (!stopped && !state_dir_take(&state->dir)) {
+        stopped = sigtimedwait(&stops, NULL, &pause) > 0;
     }
-    state->waiting = false;
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    state->waiting = stopped;
+    return !stopped;
 }
 
 /* What cannot be loaded: refused, or put aside where the operator said so. */

@@ -20,8 +20,8 @@ struct state {
 /* Takes the directory, or a place behind the daemon that holds it. Without a state (--no-state) all
  * of this does nothing. Failures are told on stderr. */
 STATUS_CHECKED enum status state_open(struct state *state, const struct config *config);
-/* Waits until the daemon before has written its state and left. */
-void state_wait(struct state *state);
+/* Waits until the daemon before has written its state and left. False: told to stop meanwhile. */
+bool state_wait(struct state *state);
 /* Reads and tries the files. *key is that of the state, where there is one. */
 STATUS_CHECKED enum status state_read(struct state *state, struct hash_key *key);
 /* Puts what was read into the store, whose first policies are those of `set`, and starts to write

@@ -4,98 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define LISTENER_BACKLOG 4096
 /* Connections accepted in a row before the loop sees to its timers. */
 #define LISTENER_ACCEPTS 256
 
-static enum status listener_fail(const char **why, int number)
-{
-    switch (number) {
-    case EADDRINUSE:
-        *why = "port in use";
-        return STATUS_UNAVAILABLE;
-    case EADDRNOTAVAIL:
-        *why = "not an address of this machine";
-        return STATUS_IO;
-    default:
-        *why = strerror(number);
-        return STATUS_IO;
-    }
-}
-
-static int listener_socket(const struct address *address)
-{
-    int fd = socket(address->bytes.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    int on = 1;
-    if (fd >= 0 && !address->is_unix) {
-        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    }
-    return fd;
-}
-
-static int listener_bind_fd(int fd, const struct address *address)
-{
-    return bind(fd, (const struct sockaddr *)&address->bytes, address->size);
-}
-
-/* A socket file that nobody listens on is a left-over; anything else at the path is not ours. */
-static bool listener_remove_stale(const struct address *address, const char **why)
-{
-    const char *path = ((const struct sockaddr_un *)&address->bytes)->sun_path;
-    struct stat about;
-    if (lstat(path, &about) != 0 || !S_ISSOCK(about.st_mode)) {
-        *why = "the path exists and is not a socket";
-        return false;
-    }
-    int probe = listener_socket(address);
-    bool stale = probe >= 0 &&
-                 connect(probe, (const struct sockaddr *)&address->bytes, address->size) != 0 &&
-                 errno == ECONNREFUSED;
-    if (probe >= 0) {
-        close(probe);
-    }
-    if (!stale) {
-        *why = "socket in use";
-        return false;
-    }
-    return unlink(path) == 0;
-}
-
-static enum status listener_bind(struct listener *listener, const struct address *address,
-                                 const char **why)
-{
-    int fd = listener_socket(address);
-    if (fd < 0) {
-        return listener_fail(why, errno);
-    }
-    int failed = listener_bind_fd(fd, address);
-    if (failed != 0 && errno == EADDRINUSE && address->is_unix) {
-        if (!listener_remove_stale(address, why)) {
-            close(fd);
-            return STATUS_UNAVAILABLE;
-        }
-        failed = listener_bind_fd(fd, address);
-    }
-    if (failed == 0 && address->is_unix) {
-        listener->owns_path = true;
-        /* Owner and group: who may ask is a matter of the file's group. */
-        (void)chmod(((const struct sockaddr_un *)&address->bytes)->sun_path, 0660);
-    }
-    if (failed != 0 || listen(fd, LISTENER_BACKLOG) != 0) {
-        int number = errno;
-        close(fd);
-        return listener_fail(why, number);
-    }
-    listener->fd = fd;
-    return STATUS_OK;
-}
-
 enum status listener_open(struct listener *listener, const struct wire_protocol *protocol,
-                          const struct address *address, struct inherit *inherit,
-                          const char **why)
+                          const struct address *address, enum listener_manner manner,
+                          struct inherit *inherit, const char **why)
 {
     *listener = (struct listener){.protocol = protocol,
                                   .admin = protocol->metrics == METRICS_ADMIN,
@@ -103,13 +19,16 @@ enum status listener_open(struct listener *listener, const struct wire_protocol 
                                   .spare_fd = -1};
     listener->fd = inherit_take(inherit, protocol->name, address);
     if (listener->fd < 0) {
-        enum status status = listener_bind(listener, address, why);
+        enum status status =
+            listener_bind_open(address, manner, &listener->fd, &listener->file, why);
         if (status != STATUS_OK) {
             return status;
         }
     }
-    if (!inherit_local_address(listener->fd, &listener->address)) {
-        return listener_fail(why, errno);
+    if (listener->file.owned) {
+        listener->address = *address; /* the socket may have been bound under another name */
+    } else if (!inherit_local_address(listener->fd, &listener->address)) {
+        return listener_bind_fail(why, errno);
     }
     listener->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return STATUS_OK;
@@ -211,16 +130,26 @@ enum status listener_start(struct listener *listener, uv_loop_t *loop, struct wo
                                                                             : STATUS_IO;
 }
 
+void listener_turn_away(struct listener *listener)
+{
+    if (listener->started && !listener->address.is_unix) {
+        listener_bind_turn_away(listener->fd);
+    }
+}
+
+void listener_drain(struct listener *listener)
+{
+    while (listener->started && listener_accept(listener)) {
+    }
+}
+
 void listener_close(struct listener *listener)
 {
     if (listener->started) {
         uv_close((uv_handle_t *)&listener->poll, NULL);
         listener->started = false;
     }
-    if (listener->owns_path) {
-        (void)unlink(((const struct sockaddr_un *)&listener->address.bytes)->sun_path);
-        listener->owns_path = false;
-    }
+    listener_bind_unlink(&listener->address, &listener->file);
     if (listener->fd >= 0) {
         close(listener->fd);
         listener->fd = -1;

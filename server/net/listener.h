@@ -3,6 +3,7 @@
 #define NET_LISTENER_H
 
 #include "net/inherit.h"
+#include "net/listener_bind.h"
 #include "net/worker.h"
 
 struct listener {
@@ -15,7 +16,7 @@ struct listener {
     bool admin;
     bool started;
     bool shared;           /* what arrives at the address arrives at another listener */
-    bool owns_path;        /* we made the Unix socket's file: remove it at the end */
+    struct listener_bind_file file; /* of a Unix socket that we made */
     struct address address; /* as bound: with the port that was picked */
 };
 
@@ -24,7 +25,8 @@ struct listener {
 STATUS_CHECKED enum status listener_open(struct listener *listener,
                                          const struct wire_protocol *protocol,
                                          const struct address *address,
-                                         struct inherit *inherit, const char **why);
+                                         enum listener_manner manner, struct inherit *inherit,
+                                         const char **why);
 
 /* The listener at the same address, open already, takes what arrives for this one too: its protocol
  * tells the two apart. */
@@ -35,6 +37,11 @@ enum status listener_share(struct listener *listener, const struct wire_protocol
 STATUS_CHECKED enum status listener_start(struct listener *listener, uv_loop_t *loop,
                                           struct worker_pool *pool,
                                           struct metrics_worker *metrics);
+
+/* A hand-over: first what comes from now on is turned to the listener of the daemon beside this one,
+ * then those who came before that are taken. */
+void listener_turn_away(struct listener *listener);
+void listener_drain(struct listener *listener);
 
 /* Stops listening and removes the Unix socket's file; the loop has to run once more. */
 void listener_close(struct listener *listener);
