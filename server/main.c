@@ -56,6 +56,7 @@ static enum status make_engine(struct sluiced *self)
     struct limits_file_report report;
     struct engine_config config = {.store = self->store, .metrics = self->metrics};
     limits_file_report_init(&report);
+    watch_add(&self->watch, self->config.limits);
     enum status status = control_load_limits(&self->config, self->metrics, self->store,
                                              &config.set, &report);
     struct slice lines = buf_slice(&report.text);
