@@ -54,6 +54,8 @@
 #define LIMITS_HTTP2_CONTROL_FRAMES_MAX 4000  /* a minute: PING, SETTINGS ... without requests */
 #define LIMITS_HTTP2_RESETS_MAX 1000          /* streams reset at once; 100 more a second */
 
+#define LIMITS_ENVOY_DESCRIPTORS_MAX 64       /* of one rate-limit request of a gateway */
+
 #define LIMITS_FIELD_BYTES_MAX 96             /* "requests[999].attributes.<64>" */
 #define LIMITS_MESSAGE_BYTES_MAX 256          /* one error sentence */
 
