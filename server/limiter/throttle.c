@@ -14,8 +14,8 @@
  * Most keys need one word: a wait without a fraction below 4 years, one below 4 s with an L of up
  * to 2^25, one below an hour with up to 2^15. The most that can be asked for needs 117 bits.
  *
- * Numbers that are not known (L = 0) are those of the builtin policy: with it the store asks whether
- * a key is used up, which is told as it was after the latest admission. */
+ * Numbers that are not known (L = 0) are those of the builtin policy: with it the store asks
+ * whether a key is used up, which is told as it was after the latest admission. */
 #include "limiter/throttle.h"
 
 #include "limiter/instant.h"
