@@ -18,7 +18,7 @@ static const struct command commands[] = {
     {&cmd_ask_options, cmd_ask},         {&cmd_refund_options, cmd_refund},
     {&cmd_reset_options, cmd_reset},     {&cmd_check_options, cmd_check},
     {&cmd_simulate_options, cmd_simulate}, {&cmd_bench_options, cmd_bench},
-    {&cmd_stats_options, cmd_stats},
+    {&cmd_stats_options, cmd_stats},     {&cmd_state_options, cmd_state},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])

@@ -10,6 +10,7 @@
 
 #include <assert.h>
 
+#include "engine/limits_file.h"
 #include "engine/network.h"
 
 /* A limit that cannot be applied: what is wrong with the first part at fault. */
@@ -310,4 +311,21 @@ bool engine_plan_make(struct engine_scratch *scratch, const struct engine_set *s
     explain(scratch, set->policies, request, error);
     plan->code = error->code;
     return false;
+}
+
+bool engine_plan_identity(struct engine_scratch *scratch, const struct hash_key *key,
+                          const struct policy_limit *limit, const struct request *request,
+                          struct fingerprint *out)
+{
+    struct subject subject = {.scratch = scratch, .request = request};
+    for (uint32_t i = 0; i < limit->part_count; i++) {
+        if (limit->parts[i].source == POLICY_ROUTE) {
+            return false;
+        }
+    }
+    if (identify(&subject, key, limit, out) != PART_OK) {
+        return false;
+    }
+    *out = hash_mix(*out, limits_file_name_id(key, limit->name));
+    return true;
 }

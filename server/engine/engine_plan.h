@@ -60,4 +60,10 @@ bool engine_plan_make(struct engine_scratch *scratch, const struct engine_set *s
                       enum engine_purpose purpose, int64_t now_ns, uint32_t first,
                       struct engine_plan *plan, struct request_error *error);
 
+/* Whom `limit` counts, for a request whose route is not known. False: it counts by the route, or by
+ * an attribute that the request lacks. */
+bool engine_plan_identity(struct engine_scratch *scratch, const struct hash_key *key,
+                          const struct policy_limit *limit, const struct request *request,
+                          struct fingerprint *out);
+
 #endif

@@ -157,7 +157,7 @@ static void limits_file_walk(struct limits_file_build *build, struct limits_file
 }
 
 /* Identities of a limit begin with its name's own fingerprint. */
-static struct fingerprint limits_file_name_id(const struct hash_key *key, struct slice name)
+struct fingerprint limits_file_name_id(const struct hash_key *key, struct slice name)
 {
     static const char domain[] = "limit name:";
     uint8_t bytes[sizeof(domain) - 1 + LIMITS_LIMIT_NAME_BYTES_MAX];

@@ -41,4 +41,7 @@ STATUS_CHECKED enum status limits_file_parse(const char *name, struct slice text
                                              struct policy_set **out,
                                              struct limits_file_report *report);
 
+/* What identities of the limit of this name begin with (policy_limit.name_id). */
+struct fingerprint limits_file_name_id(const struct hash_key *key, struct slice name);
+
 #endif

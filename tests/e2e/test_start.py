@@ -54,8 +54,8 @@ def test_sigusr1_does_no_harm():
     assert daemon.stop()[0] == 0
 
 
-def test_without_no_state_a_line_says_so():
-    daemon = Daemon(LIMITS, no_state=False)
+def test_no_state_says_so():
+    daemon = Daemon(LIMITS)
     assert daemon.wait_for_log('in memory only')
     daemon.stop()
 
