@@ -66,6 +66,19 @@ static bool config_set_limits(struct config *config, const char *text, struct bu
     return text[0] != '\0' || config_expected(why, "a file");
 }
 
+static bool config_set_envoy_config(struct config *config, const char *text, struct buf *why)
+{
+    config->envoy_config = text;
+    return text[0] != '\0' || config_expected(why, "a file or a directory");
+}
+
+static bool config_set_envoy_semantics(struct config *config, const char *text, struct buf *why)
+{
+    config->envoy_classic = strcmp(text, "classic") == 0;
+    return config->envoy_classic || strcmp(text, "exact") == 0 ||
+           config_expected(why, "exact or classic");
+}
+
 static bool config_set_listen(struct config *config, const char *text, struct buf *why)
 {
     return config_listen_add(config, text, why);
@@ -191,6 +204,8 @@ static const struct config_setting {
     config_setter *set;
 } config_settings[] = {
     {"limits", config_set_limits},
+    {"envoy-config", config_set_envoy_config},
+    {"envoy-semantics", config_set_envoy_semantics},
     {"listen", config_set_listen},
     {"workers", config_set_workers},
     {"state-dir", config_set_state_dir},

@@ -22,6 +22,8 @@ struct config_listen {
 struct config {
     struct arena arena; /* holds the texts */
     const char *limits;
+    const char *envoy_config; /* NULL: none */
+    bool envoy_classic;
     struct config_listen listens[CONFIG_LISTENS];
     uint32_t listen_count;
     uint32_t workers;

@@ -5,6 +5,19 @@ static const struct options_spec config_options_specs[] = {
      .argument = "FILE",
      .file = true,
      .help = "The limits file, or a directory whose *.yaml are read as one. Required."},
+    {.name = "envoy-config",
+     .argument = "FILE|DIR",
+     .file = true,
+     .help = "Rules of envoyproxy/ratelimit for gateways that speak Envoy's rate limit service: "
+             "a file, or a directory whose *.yaml hold a domain each. Reloaded with the limits "
+             "file."},
+    {.name = "envoy-semantics",
+     .argument = "exact|classic",
+     .fallback = "exact",
+     .choices = "exact|classic",
+     .help = "exact: the descriptors of a request are decided together, and a refusal charges "
+             "none. classic: one by one, charged also past their limit, a month of 30 days, as "
+             "envoyproxy/ratelimit counts."},
     {.name = "listen",
      .argument = "PROTOCOL=ADDRESS",
      .fallback = "native=127.0.0.1:7070 http=127.0.0.1:7080 grpc=127.0.0.1:7081 "

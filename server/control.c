@@ -27,6 +27,8 @@ enum status control_load_limits(const struct config *config, struct metrics *met
     struct limits_file_options options = {.key = store_hash_key(store),
                                           .metrics = metrics,
                                           .shadow_all = config->shadow_all,
+                                          .envoy_path = config->envoy_config,
+                                          .envoy_classic = config->envoy_classic,
                                           .now_ns = clock_now_ns()};
     return limits_file_load(config->limits, &options, out, report);
 }
@@ -36,7 +38,10 @@ enum status control_try_limits(const struct config *config)
     struct hash_key key = {{0}};
     struct policy_set *set = NULL;
     struct limits_file_report report;
-    struct limits_file_options options = {.key = &key, .now_ns = clock_now_ns()};
+    struct limits_file_options options = {.key = &key,
+                                          .envoy_path = config->envoy_config,
+                                          .envoy_classic = config->envoy_classic,
+                                          .now_ns = clock_now_ns()};
     limits_file_report_init(&report);
     enum status status = limits_file_load(config->limits, &options, &set, &report);
     if (status == STATUS_OK) {
@@ -305,6 +310,7 @@ enum status control_start(struct control *control)
     control->watch->changed = control_on_change;
     control->watch->data = control;
     watch_start(control->watch);
+    metrics_loaded(control->metrics, clock_now_ns());
     control_open(control, status == STATUS_OK);
     return status;
 }

@@ -57,6 +57,7 @@ static enum status make_engine(struct sluiced *self)
     struct engine_config config = {.store = self->store, .metrics = self->metrics};
     limits_file_report_init(&report);
     watch_add(&self->watch, self->config.limits);
+    watch_add(&self->watch, self->config.envoy_config);
     enum status status = control_load_limits(&self->config, self->metrics, self->store,
                                              &config.set, &report);
     struct slice lines = buf_slice(&report.text);

@@ -1,6 +1,7 @@
 #include "wire/grpc.h"
 
 #include "base/clock.h"
+#include "wire/envoy_wire.h"
 #include "wire/grpc_health.h"
 #include "wire/grpc_native.h"
 #include "wire/grpc_reflection.h"
@@ -17,6 +18,7 @@ struct grpc_service {
 
 static const struct grpc_service grpc_services[] = {
     GRPC_SERVICE(grpc_native_methods),
+    GRPC_SERVICE(envoy_wire_methods),
     GRPC_SERVICE(grpc_health_methods),
     GRPC_SERVICE(grpc_reflection_methods),
 };
