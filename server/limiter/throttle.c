@@ -5,8 +5,8 @@
  * A state has no room for L beside the wait, and needs none: the wait is kept as a binary fraction
  * of ns, rounded up, with at least as many places as L has bits. Steps of 1/L are wider than its
  * last place, so for the same L exactly one multiple of 1/L rounds to it, and that is found again
- * (count_parts). For another L the wait becomes a multiple of its 1/L ns, which moves it by less
- * than that.
+ * (count_parts). For another L the wait is rounded up to its next part, where it is no multiple to
+ * the last place that is kept.
  *
  *   (hi, lo) = wait at time_ns, as
  *              [ whole ns | places of fraction | nothing left, 1 bit | number of places, 6 bits ]
@@ -25,6 +25,10 @@
 #define PLACES_MASK 63u
 #define NOTHING_LEFT 64u
 #define VALUE_SHIFT 7
+#define NARROW_BITS (64 - VALUE_SHIFT)
+#define WIDE_BITS (128 - VALUE_SHIFT)
+#define NARROW_PLACES_MOST 32 /* of a fraction that 64-bit arithmetic finds */
+#define WIDE_PLACES_MOST 63
 
 /* Above every amount that can be admitted, and still far from the end of 128 bits. */
 #define PARTS_MOST ((arith_u128)1 << 126)
@@ -57,6 +61,25 @@ static struct wait wait_at(const struct limiter_state *state, int64_t at_ns)
 static arith_u128 wait_ceil_ns(const struct wait *wait)
 {
     return wait->whole_ns + (wait->fraction > 0);
+}
+
+static uint32_t bits_of(uint64_t value)
+{
+    return value == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(value);
+}
+
+/* As many as there is room for, in one word where that is enough for L. */
+static uint32_t places_for(arith_u128 whole, uint64_t limit)
+{
+    uint32_t whole_bits = whole >> 64 == 0 ? bits_of((uint64_t)whole)
+                                           : 64 + bits_of((uint64_t)(whole >> 64));
+    uint32_t least = bits_of(limit);
+    if (whole_bits + least <= NARROW_BITS && least <= NARROW_PLACES_MOST) {
+        uint32_t room = NARROW_BITS - whole_bits;
+        return room < NARROW_PLACES_MOST ? room : NARROW_PLACES_MOST;
+    }
+    uint32_t room = WIDE_BITS - whole_bits;
+    return room < WIDE_PLACES_MOST ? room : WIDE_PLACES_MOST;
 }
 
 /* n / L ns as a fraction of that many places, rounded up. */
@@ -106,7 +129,7 @@ static void set_next(const struct limiter_policy *asked, arith_u128 parts, int64
     arith_u128 whole = narrow ? arith_div_floor((uint64_t)parts, asked->by_limit)
                               : parts / asked->limit;
     uint64_t n = (uint64_t)(parts - whole * asked->limit);
-    uint32_t places = n == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(asked->limit);
+    uint32_t places = n == 0 ? 0 : places_for(whole, asked->limit);
     arith_u128 value = whole << places | (n == 0 ? 0 : fraction_of(asked, n, places));
     uint32_t marks = places | (remaining_of(asked, parts) > 0 ? 0 : NOTHING_LEFT);
     arith_u128 word = value << VALUE_SHIFT | marks;
