@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "base/clock.h"
+#include "base/metrics_family.h"
 #include "base/text.h"
 #include "config_file.h"
 #include "config_listen.h"
@@ -354,6 +355,8 @@ static bool config_print(const struct options_parsed *line, struct buf *out)
         options_help(&config_options, out);
     } else if (options_has(line, "version")) {
         buf_append_text(out, "sluiced " SLUICE_VERSION "\n");
+    } else if (options_has(line, "describe-metrics")) {
+        metrics_family_describe(out);
     } else if (options_has(line, "man")) {
         options_man(commands, 1, SLUICE_VERSION, out);
     } else if (options_has(line, "completion")) {

@@ -101,6 +101,7 @@ static const struct options_spec config_options_specs[] = {
              "environment, then the file."},
     {.name = "help", .help = "Print this help."},
     {.name = "version", .help = "Print the version."},
+    {.name = "describe-metrics", .help = "Print the table of all metrics."},
     {.name = "man", .help = "Print the man page."},
     {.name = "completion",
      .argument = "bash",
@@ -125,7 +126,8 @@ const struct options_command config_options = {
     .description =
         "sluiced answers one question over the network, many times a second: should this key be "
         "allowed on this route now? The limits are in a YAML file, which is read at the start and "
-        "again at each SIGHUP; a bad file is refused whole and the old limits stay in force.\n\n"
+        "again within 2 s when it has changed (SIGHUP: at once); a bad file is refused whole and "
+        "the old limits stay in force.\n\n"
         "Counters are kept in the state directory: after a crash at most what changed within the "
         "snapshot interval and the time of the latest write is lost, after a stop nothing.\n\n"
         "When it is ready it prints one line for each --listen and then the line ready to the "

@@ -339,6 +339,11 @@ void metrics_reload(struct metrics *metrics, bool ok, int64_t now_ns)
     atomic_store_explicit(&metrics->reload_ns[ok], now_ns, memory_order_relaxed);
 }
 
+void metrics_loaded(struct metrics *metrics, int64_t now_ns)
+{
+    atomic_store_explicit(&metrics->reload_ns[true], now_ns, memory_order_relaxed);
+}
+
 uint64_t metrics_read_decisions(const struct metrics *metrics, uint32_t limit,
                                 enum metrics_outcome outcome)
 {

@@ -76,6 +76,8 @@ void metrics_duration(struct metrics_worker *worker, enum metrics_protocol proto
                       uint64_t count);
 /* Control thread. */
 void metrics_reload(struct metrics *metrics, bool ok, int64_t now_ns);
+/* The limits were read at the start: no reload, but the latest success. */
+void metrics_loaded(struct metrics *metrics, int64_t now_ns);
 
 /* Sums over all workers. */
 uint64_t metrics_read_decisions(const struct metrics *metrics, uint32_t limit,

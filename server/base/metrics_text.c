@@ -3,6 +3,7 @@
 #include "base/metrics_text.h"
 
 #include "base/clock.h"
+#include "base/metrics_family.h"
 #include "base/utf8.h"
 
 #include <inttypes.h>
@@ -53,9 +54,13 @@ static const char *const code_names[METRICS_CODES] = {
     "UNAUTHENTICATED",
 };
 
-static void append_family(struct buf *out, const char *name, const char *type, const char *help)
+/* Its HELP and TYPE; returns its name. */
+static const char *append_family(struct buf *out, enum metrics_family_id id)
 {
-    buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+    const struct metrics_family *family = metrics_family_of(id);
+    buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", family->name, family->help, family->name,
+               family->type);
+    return family->name;
 }
 
 static void append_u64(struct buf *out, uint64_t value)
@@ -128,18 +133,16 @@ static void append_seconds(struct buf *out, const char *name, int64_t ns)
 }
 
 /* A family of one sample without labels. */
-static void append_single(struct buf *out, const char *name, const char *type, const char *help,
-                          uint64_t value)
+static void append_single(struct buf *out, enum metrics_family_id id, uint64_t value)
 {
-    append_family(out, name, type, help);
-    append_sample(out, name, NULL, 0, value);
+    append_sample(out, append_family(out, id), NULL, 0, value);
 }
 
 /* A family of one instant or duration; only its HELP and TYPE while there is none. */
-static void append_single_seconds(struct buf *out, const char *name, const char *help, bool exists,
+static void append_single_seconds(struct buf *out, enum metrics_family_id id, bool exists,
                                   int64_t ns)
 {
-    append_family(out, name, "gauge", help);
+    const char *name = append_family(out, id);
     if (exists) {
         append_seconds(out, name, ns);
     }
@@ -147,8 +150,7 @@ static void append_single_seconds(struct buf *out, const char *name, const char 
 
 static void render_decisions(const struct metrics *metrics, struct buf *out)
 {
-    static const char name[] = "sluice_decisions_total";
-    append_family(out, name, "counter", "Decisions, by the limit shown in the answer.");
+    const char *name = append_family(out, METRICS_FAMILY_DECISIONS);
     uint32_t limits = metrics_limit_count(metrics);
     for (uint32_t limit = 0; limit < limits; limit++) {
         struct label labels[] = {{"limit", metrics_limit_name(metrics, limit)}, {"outcome", {0}}};
@@ -161,14 +163,12 @@ static void render_decisions(const struct metrics *metrics, struct buf *out)
             }
         }
     }
-    append_single(out, "sluice_no_limit_total", "counter", "Requests that no route matched.",
-                  metrics_read_no_limit(metrics));
+    append_single(out, METRICS_FAMILY_NO_LIMIT, metrics_read_no_limit(metrics));
 }
 
 static void render_requests(const struct metrics *metrics, struct buf *out)
 {
-    static const char name[] = "sluice_requests_total";
-    append_family(out, name, "counter", "Requests read, by protocol and kind.");
+    const char *name = append_family(out, METRICS_FAMILY_REQUESTS);
     for (int protocol = 0; protocol < METRICS_PROTOCOLS; protocol++) {
         for (int kind = 0; kind < METRICS_KINDS; kind++) {
             uint64_t value = metrics_read_requests(metrics, (enum metrics_protocol)protocol,
@@ -184,8 +184,7 @@ static void render_requests(const struct metrics *metrics, struct buf *out)
 
 static void render_request_errors(const struct metrics *metrics, struct buf *out)
 {
-    static const char name[] = "sluice_request_errors_total";
-    append_family(out, name, "counter", "Requests answered with an error, by protocol and code.");
+    const char *name = append_family(out, METRICS_FAMILY_REQUEST_ERRORS);
     for (int protocol = 0; protocol < METRICS_PROTOCOLS; protocol++) {
         for (int code = 0; code < METRICS_CODES; code++) {
             uint64_t value =
@@ -202,25 +201,20 @@ static void render_request_errors(const struct metrics *metrics, struct buf *out
 static void render_counters(const struct metrics *metrics,
                             const struct metrics_text_gauges *gauges, struct buf *out)
 {
-    static const char evicted[] = "sluice_counters_evicted_total";
-    static const char refused[] = "sluice_counters_refused_total";
-    static const char memory[] = "sluice_memory_bytes";
     uint32_t limits = metrics_limit_count(metrics);
-    append_single(out, "sluice_counters", "gauge", "Counters in the store.", gauges->counters);
-    append_single(out, "sluice_counters_swept_total", "counter",
-                  "Counters forgotten because they were as if never used.",
-                  gauges->counters_swept);
-    append_family(out, evicted, "counter", "Counters given up to make room, by limit.");
+    append_single(out, METRICS_FAMILY_COUNTERS, gauges->counters);
+    append_single(out, METRICS_FAMILY_SWEPT, gauges->counters_swept);
+    const char *evicted = append_family(out, METRICS_FAMILY_EVICTED);
     for (uint32_t limit = 0; limit < limits; limit++) {
         append_labelled(out, evicted, "limit", metrics_limit_name(metrics, limit),
                         metrics_read_counters_evicted(metrics, limit), false);
     }
-    append_family(out, refused, "counter", "New counters refused for want of room, by limit.");
+    const char *refused = append_family(out, METRICS_FAMILY_REFUSED);
     for (uint32_t limit = 0; limit < limits; limit++) {
         append_labelled(out, refused, "limit", metrics_limit_name(metrics, limit),
                         metrics_read_counters_refused(metrics, limit), false);
     }
-    append_family(out, memory, "gauge", "Memory held, by what for.");
+    const char *memory = append_family(out, METRICS_FAMILY_MEMORY);
     append_labelled(out, memory, "what", slice_text("counters"), gauges->counters_memory_bytes,
                     true);
     append_labelled(out, memory, "what", slice_text("connections"),
@@ -231,56 +225,45 @@ static void render_counters(const struct metrics *metrics,
 
 static void render_reloads(const struct metrics *metrics, struct buf *out)
 {
-    static const char name[] = "sluice_reloads_total";
     int64_t ok_ns = metrics_read_reload_ns(metrics, true);
     int64_t error_ns = metrics_read_reload_ns(metrics, false);
-    append_family(out, name, "counter", "Reloads of the limits file, by result.");
+    const char *name = append_family(out, METRICS_FAMILY_RELOADS);
     append_labelled(out, name, "result", slice_text("ok"), metrics_read_reloads(metrics, true),
                     true);
     append_labelled(out, name, "result", slice_text("error"), metrics_read_reloads(metrics, false),
                     true);
-    append_single_seconds(out, "sluice_reload_last_success_timestamp_seconds",
-                          "When the limits file was last reloaded.", ok_ns != 0, ok_ns);
-    append_single_seconds(out, "sluice_reload_last_failure_timestamp_seconds",
-                          "When a reload of the limits file last failed.", error_ns != 0,
+    append_single_seconds(out, METRICS_FAMILY_RELOAD_SUCCESS, ok_ns != 0, ok_ns);
+    append_single_seconds(out, METRICS_FAMILY_RELOAD_FAILURE, error_ns != 0,
                           error_ns);
 }
 
 static void render_snapshots(const struct metrics_text_gauges *gauges, struct buf *out)
 {
     bool exists = gauges->snapshot_last_success_ns != 0;
-    append_single(out, "sluice_snapshots_total", "counter", "Snapshots written.",
-                  gauges->snapshots);
-    append_single(out, "sluice_snapshot_failures_total", "counter",
-                  "Snapshots that could not be written.", gauges->snapshot_failures);
-    append_single_seconds(out, "sluice_snapshot_last_success_timestamp_seconds",
-                          "When a snapshot was last written.", exists,
+    append_single(out, METRICS_FAMILY_SNAPSHOTS, gauges->snapshots);
+    append_single(out, METRICS_FAMILY_SNAPSHOT_FAILURES, gauges->snapshot_failures);
+    append_single_seconds(out, METRICS_FAMILY_SNAPSHOT_SUCCESS, exists,
                           gauges->snapshot_last_success_ns);
-    append_single_seconds(out, "sluice_snapshot_duration_seconds",
-                          "How long the latest write of a snapshot took.", exists,
+    append_single_seconds(out, METRICS_FAMILY_SNAPSHOT_DURATION, exists,
                           gauges->snapshot_duration_ns);
-    append_single(out, "sluice_snapshot_bytes", "gauge", "Size of the latest snapshot.",
-                  gauges->snapshot_bytes);
+    append_single(out, METRICS_FAMILY_SNAPSHOT_BYTES, gauges->snapshot_bytes);
 }
 
 static void render_connections(const struct metrics *metrics, struct buf *out)
 {
-    static const char open[] = "sluice_connections";
-    static const char opened[] = "sluice_connections_total";
-    static const char refused[] = "sluice_connections_refused_total";
-    append_family(out, open, "gauge", "Open connections, by protocol.");
+    const char *open = append_family(out, METRICS_FAMILY_CONNECTIONS);
     for (int i = 0; i < METRICS_PROTOCOLS; i++) {
         enum metrics_protocol protocol = (enum metrics_protocol)i;
         append_labelled(out, open, "protocol", slice_text(protocol_names[i]),
                         metrics_read_connections(metrics, protocol),
                         metrics_read_connections_opened(metrics, protocol) > 0);
     }
-    append_family(out, opened, "counter", "Connections accepted, by protocol.");
+    const char *opened = append_family(out, METRICS_FAMILY_CONNECTIONS_TOTAL);
     for (int i = 0; i < METRICS_PROTOCOLS; i++) {
         append_labelled(out, opened, "protocol", slice_text(protocol_names[i]),
                         metrics_read_connections_opened(metrics, (enum metrics_protocol)i), false);
     }
-    append_family(out, refused, "counter", "Connections refused for their number, by protocol.");
+    const char *refused = append_family(out, METRICS_FAMILY_CONNECTIONS_REFUSED);
     for (int i = 0; i < METRICS_PROTOCOLS; i++) {
         append_labelled(out, refused, "protocol", slice_text(protocol_names[i]),
                         metrics_read_connections_refused(metrics, (enum metrics_protocol)i), false);
@@ -313,8 +296,7 @@ static void render_duration(const struct metrics *metrics, enum metrics_protocol
 
 static void render_durations(const struct metrics *metrics, struct buf *out)
 {
-    append_family(out, "sluice_decision_duration_seconds", "histogram",
-                  "From the last byte of a request read to its answer handed to the kernel.");
+    (void)append_family(out, METRICS_FAMILY_DURATION);
     for (int i = 0; i < METRICS_PROTOCOLS; i++) {
         enum metrics_protocol protocol = (enum metrics_protocol)i;
         if (metrics_read_duration_count(metrics, protocol) > 0) {
@@ -325,17 +307,15 @@ static void render_durations(const struct metrics *metrics, struct buf *out)
 
 static void render_process(const struct metrics_text_gauges *gauges, struct buf *out)
 {
-    append_family(out, "sluice_build_info", "gauge", "1, with the version as label.");
-    append_labelled(out, "sluice_build_info", "version", slice_text(gauges->version), 1, true);
-    append_single_seconds(out, "sluice_start_time_seconds", "When the daemon started.", true,
+    const char *build = append_family(out, METRICS_FAMILY_BUILD_INFO);
+    append_labelled(out, build, "version", slice_text(gauges->version), 1, true);
+    append_single_seconds(out, METRICS_FAMILY_START_TIME, true,
                           gauges->start_ns);
     if (gauges->resident_bytes > 0) {
-        append_single(out, "process_resident_memory_bytes", "gauge", "Resident memory.",
-                      gauges->resident_bytes);
+        append_single(out, METRICS_FAMILY_RESIDENT, gauges->resident_bytes);
     }
     if (gauges->open_fds > 0) {
-        append_single(out, "process_open_fds", "gauge", "Open file descriptors.",
-                      gauges->open_fds);
+        append_single(out, METRICS_FAMILY_OPEN_FDS, gauges->open_fds);
     }
 }
 

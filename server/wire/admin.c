@@ -51,7 +51,7 @@ static const struct wire_protocol *admin_tell(struct slice in)
         return NULL;
     }
     bool word = size == ADMIN_WORD_BYTES || (size >= ADMIN_WORD_BYTES_LEAST && in.data[size] == ' ');
-    return word ? &native_protocol : &native_protocol;
+    return word ? &web_protocol : &native_protocol;
 }
 
 static enum wire_result admin_feed(void *data, struct wire_worker *worker, struct slice in,
