@@ -27,6 +27,8 @@ struct client {
     nghttp2_session *codec;
     size_t step;              /* bytes given to the adapter at once */
     enum wire_result result;  /* of the latest feed */
+    uint8_t last[64]; /* the end of what it said */
+    size_t last_size;
     uint32_t goaways;
     uint32_t goaway_error;
     int32_t goaway_last;
@@ -150,6 +152,9 @@ static inline void client_send(struct client *client, const void *data, size_t s
         fixture_require(client->fixture.in.size == 0, "all of it was taken");
     }
     if (out.size > 0) {
+        client->last_size = out.size < sizeof(client->last) ? out.size : sizeof(client->last);
+        memcpy(client->last, out.data + out.start + out.size - client->last_size,
+               client->last_size);
         (void)nghttp2_session_mem_recv(client->codec, out.data + out.start, out.size);
     }
     buf_deinit(&out);
