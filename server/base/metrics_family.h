@@ -1,5 +1,5 @@
-/* What there is to measure: the name, type, labels and meaning of every metric, in the order in which
- * they are shown. README's table is printed from it. */
+/* What there is to measure: the name, type, labels and meaning of every metric, in the order in
+ * which they are shown. README's table is printed from it. */
 #ifndef BASE_METRICS_FAMILY_H
 #define BASE_METRICS_FAMILY_H
 

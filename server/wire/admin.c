@@ -50,7 +50,8 @@ static const struct wire_protocol *admin_tell(struct slice in)
     if (size == in.size) {
         return NULL;
     }
-    bool word = size == ADMIN_WORD_BYTES || (size >= ADMIN_WORD_BYTES_LEAST && in.data[size] == ' ');
+    bool word = size == ADMIN_WORD_BYTES ||
+                (size >= ADMIN_WORD_BYTES_LEAST && in.data[size] == ' ');
     return word ? &web_protocol : &native_protocol;
 }
 
