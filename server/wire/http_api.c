@@ -4,6 +4,7 @@
 #include "wire/http_ask.h"
 #include "wire/http_auth.h"
 #include "wire/http_batch.h"
+#include "wire/http_envoy.h"
 #include "wire/http_status.h"
 #include "wire/json_out.h"
 
@@ -27,6 +28,7 @@ static const struct http_endpoint http_endpoints[] = {
     {"/v1/should-allow-batch", HTTP_POST, http_batch_should_allow},
     {"/v1/refund", HTTP_POST, http_ask_refund},
     {"/v1/reset", HTTP_POST, http_ask_reset},
+    {"/json", HTTP_POST, http_envoy_handle},
 };
 
 static const struct http_endpoint *http_find(struct slice path)
