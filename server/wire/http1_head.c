@@ -314,7 +314,7 @@ static enum http1_head_result begins_well(struct http1_head *head, struct slice 
         at++;
     }
     bool good = at == in.size || (at > 0 && in.data[at] == ' ');
-    return good ? HTTP1_HEAD_MORE : bad(head, 400, "a request begins with METHOD TARGET HTTP/1.1");
+    return good ? HTTP1_HEAD_OK : bad(head, 400, "a request begins with METHOD TARGET HTTP/1.1");
 }
 
 static enum http1_head_result read_field(struct http1_head *head, struct slice line, size_t at)
@@ -351,9 +351,9 @@ enum http1_head_result http1_head_read(struct http1_head *head, struct slice in)
                   "what the sentences say");
     struct slice line;
     reset(head);
-    enum http1_head_result result = next_line(head, in, 0, &line);
-    if (result == HTTP1_HEAD_MORE) {
-        return begins_well(head, in);
+    enum http1_head_result result = begins_well(head, in);
+    if (result == HTTP1_HEAD_OK) {
+        result = next_line(head, in, 0, &line);
     }
     if (result == HTTP1_HEAD_OK) {
         result = read_request_line(head, line);
