@@ -160,9 +160,11 @@ static bool count(struct state_show *show)
 static bool open_once(struct state_show *show, const char *path, struct buf *why)
 {
     *show = (struct state_show){.now_ns = clock_now_ns()};
+    buf_printf(why, "%s: ", path);
     if (state_dir_look(&show->dir, path, why) != STATUS_OK) {
         return false;
     }
+    buf_clear(why);
     if (load_open(&show->load, &show->dir, why) != STATUS_OK) {
         return false;
     }

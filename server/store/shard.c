@@ -69,6 +69,13 @@ void shard_erase(struct shard *shard, struct table_slot *slot)
     shard->loose = true;
 }
 
+/* Leaves a counter as if never used in its slot. */
+static struct limiter_step emptying(const struct limiter_state *state)
+{
+    return (struct limiter_step){.next = {.time_ns = state->time_ns},
+                                 .log_drop = state->log == NULL ? 0 : state->log->count};
+}
+
 void shard_forget(struct shard *shard, struct table_slot *slot)
 {
     struct counter_view view;
@@ -79,8 +86,7 @@ void shard_forget(struct shard *shard, struct table_slot *slot)
     counter_read(slot, &view);
     bool is_log = view.state.log != NULL;
     struct table_key key = {.order = slot->order, .tag = slot->tag};
-    struct limiter_step step = {.next = {.time_ns = view.state.time_ns},
-                                .log_drop = is_log ? view.state.log->count : 0};
+    struct limiter_step step = emptying(&view.state);
     counter_apply(&shard->memory, slot, is_log, &step, counter_policy(slot), shard->generation);
     shard_note_changed(shard, slot, true);
     shard_note_due(shard, key, view.state.time_ns);
@@ -103,8 +109,11 @@ static enum converted convert(struct shard *shard, struct table_slot *slot)
     counter_read(slot, &view);
     if (!limiter_convert(&shard->before->policies[old_id], to, &view.state,
                          shard->change->at_ns, &step)) {
-        shard_erase(shard, slot);
-        return FORGOTTEN;
+        if ((slot->meta & COUNTER_PINNED) == 0) {
+            shard_erase(shard, slot);
+            return FORGOTTEN;
+        }
+        step = emptying(&view.state);
     }
     bool is_log = to->algorithm == LIMITER_SLIDING_LOG;
     if (!counter_reserve(&shard->memory, slot, is_log, &step, 1)) {
