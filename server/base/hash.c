@@ -1,5 +1,7 @@
 #include "base/hash.h"
 
+#include "base/siphash.h"
+
 #include <assert.h>
 #include <sodium.h>
 
@@ -10,8 +12,19 @@ void hash_random_key(struct hash_key *key)
 
 struct fingerprint hash_bytes(const struct hash_key *key, const void *data, size_t size)
 {
-    struct fingerprint out;
-    static_assert(sizeof(out) == crypto_shorthash_siphashx24_BYTES, "128 bits");
-    (void)crypto_shorthash_siphashx24((unsigned char *)&out, data, size, key->bytes);
-    return out;
+    return siphash_finish(siphash_begin(key), data, size, size);
+}
+
+struct fingerprint hash_part(const struct hash_key *key, struct slice part)
+{
+    struct siphash s = siphash_begin(key);
+    uint8_t brief[8] = {(uint8_t)part.size};
+    if (part.size < 4) {
+        for (size_t i = 0; i < part.size; i++) {
+            brief[4 + i] = part.data[i];
+        }
+        return siphash_finish(s, brief, 4 + part.size, 4 + part.size);
+    }
+    siphash_take(&s, (uint32_t)part.size | siphash_load_32(part.data) << 32);
+    return siphash_finish(s, part.data + 4, part.size - 4, part.size + 4);
 }

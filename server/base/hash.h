@@ -1,5 +1,5 @@
 /* Fingerprints of identities: SipHash-2-4 with 128 bits of output (J.-P. Aumasson and D. J.
- * Bernstein, "SipHash: a fast short-input PRF", 2012; libsodium's crypto_shorthash_siphashx24).
+ * Bernstein, "SipHash: a fast short-input PRF", 2012; as libsodium's crypto_shorthash_siphashx24).
  * The key is random and secret, so no peer can choose keys that collide. */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
@@ -19,6 +19,9 @@ struct fingerprint {
 void hash_random_key(struct hash_key *key);
 
 struct fingerprint hash_bytes(const struct hash_key *key, const void *data, size_t size);
+
+/* hash_bytes of the part's length in 4 bytes, low first, and the part: without writing that down. */
+struct fingerprint hash_part(const struct hash_key *key, struct slice part);
 
 static inline struct fingerprint hash_mix(struct fingerprint a, struct fingerprint b)
 {

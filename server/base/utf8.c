@@ -87,19 +87,23 @@ bool utf8_is_valid(struct slice text)
 {
     const uint8_t *at = text.data;
     size_t left = text.size;
-    while (left >= sizeof(uint64_t)) {
+    while (left > sizeof(uint64_t)) {
         if ((load_word(at) & UTF8_HIGH_BITS) != 0) {
             return is_valid_slowly(slice_make(at, left));
         }
         at += sizeof(uint64_t);
         left -= sizeof(uint64_t);
     }
-    /* At most seven bytes are left. */
+    /* The last word may begin among those already seen. */
+    if (text.size >= sizeof(uint64_t)) {
+        return (load_word(at + left - sizeof(uint64_t)) & UTF8_HIGH_BITS) == 0 ||
+               is_valid_slowly(slice_make(at, left));
+    }
     uint8_t seen = 0;
     for (size_t i = 0; i < left; i++) {
         seen |= at[i];
     }
-    return seen < 0x80 || is_valid_slowly(slice_make(at, left));
+    return seen < 0x80 || is_valid_slowly(text);
 }
 
 bool utf8_is_deceptive(uint32_t code_point)

@@ -49,6 +49,7 @@ struct engine_plan {
     uint32_t first;      /* its rows, and its items for the store, in the worker's scratch */
     uint32_t count;      /* rows: one a limit of the route */
     uint32_t item_count; /* rows that need the store */
+    bool plain;          /* one enforced limit and its own numbers: the answer shows that one */
     enum request_code code;
 };
 

@@ -229,9 +229,15 @@ const struct engine_row *engine_answer_make(const struct engine_scratch *scratch
                                             const struct engine_plan *plan, int64_t now_ns,
                                             struct decision *decision)
 {
-    struct tally tally = tally_rows(scratch, plan);
-    const struct engine_row *row = NULL;
     struct decision_row *shown = &decision->shown;
+    const struct engine_row *row = NULL;
+    if (plan->plain && !plan->request->details) {
+        row = &scratch->rows[plan->first];
+        fill_row(shown, scratch, row, now_ns);
+        decision->row_count = 0;
+        return row;
+    }
+    struct tally tally = tally_rows(scratch, plan);
     bool refused = tally.refusing != NONE;
     uint32_t index = refused ? tally.refusing : tally.least;
 

@@ -32,35 +32,77 @@ static void put_length(uint8_t *out, size_t size)
     out[3] = (uint8_t)(size >> 24);
 }
 
+static uint64_t load_word(const uint8_t *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof(word));
+    return word;
+}
+
 /* Where among the recent routes one of these bytes would be: its first and last eight decide. */
 static struct engine_recent *recent_of(struct engine_scratch *scratch, struct slice route)
 {
-    uint64_t first = 0;
-    uint64_t last = 0;
-    size_t size = route.size < sizeof(first) ? route.size : sizeof(first);
-    memcpy(&first, route.data, size);
-    memcpy(&last, route.data + route.size - size, size);
+    uint64_t first = route.data[0];
+    uint64_t last = route.data[route.size - 1];
+    if (route.size >= sizeof(first)) {
+        first = load_word(route.data);
+        last = load_word(route.data + route.size - sizeof(last));
+    }
     uint64_t mixed = (first ^ (last << 1) ^ route.size) * UINT64_C(0x9e3779b97f4a7c15);
     return &scratch->recent[mixed >> 58];
 }
 
 static_assert(ENGINE_PLAN_RECENT == 1 << (64 - 58), "six bits choose one of them");
 
-static const struct policy_route *match_route(struct engine_scratch *scratch,
-                                              const struct engine_set *set, struct slice route)
+/* Most routes have 8 to 48 bytes, which a few words hold; the last overlaps the one before. */
+static bool same_text(const uint8_t *a, const uint8_t *b, size_t size)
 {
-    if (route.size == 0 || route.size > ENGINE_PLAN_RECENT_BYTES) {
-        return policy_match_route(set->policies, route);
+    if (size < sizeof(uint64_t)) {
+        return memcmp(a, b, size) == 0;
     }
-    struct engine_recent *recent = recent_of(scratch, route);
-    if (recent->sequence != set->sequence || recent->size != route.size ||
-        memcmp(recent->text, route.data, route.size) != 0) {
-        recent->sequence = set->sequence;
-        recent->route = policy_match_route(set->policies, route);
+    size_t last = size - sizeof(uint64_t);
+    for (size_t i = 0; i < last; i += sizeof(uint64_t)) {
+        if (load_word(a + i) != load_word(b + i)) {
+            return false;
+        }
+    }
+    return load_word(a + last) == load_word(b + last);
+}
+
+/* The limit of a route that has one, enforced, counted by the key, with the same numbers for
+ * everybody: planned without looking at parts and variants. Else NULL. */
+static const struct policy_limit *plain_limit(const struct policy_route *route)
+{
+    if (route == NULL || route->limit_count != 1) {
+        return NULL;
+    }
+    const struct policy_limit *limit = route->limits[0];
+    bool by_key =
+        limit->part_count == 1 && limit->parts[0].source == POLICY_KEY && !limit->ip_prefix;
+    bool for_all = limit->own.kind == POLICY_NUMBERS && limit->override_count == 0 &&
+                   limit->plan_attribute.size == 0;
+    return by_key && for_all && !limit->shadow ? limit : NULL;
+}
+
+/* The entry of `routes` for a normalised route. */
+static const struct engine_recent *match_route(struct engine_scratch *scratch,
+                                               const struct engine_set *set, struct slice route)
+{
+    bool fits = route.size > 0 && route.size <= ENGINE_PLAN_RECENT_BYTES;
+    struct engine_recent *recent =
+        fits ? recent_of(scratch, route) : &scratch->recent[ENGINE_PLAN_RECENT];
+    if (fits && recent->sequence == set->sequence && recent->size == route.size &&
+        same_text(recent->text, route.data, route.size)) {
+        return recent;
+    }
+    recent->sequence = set->sequence;
+    recent->route = policy_match_route(set->policies, route);
+    recent->plain = plain_limit(recent->route);
+    if (fits) {
         recent->size = (uint32_t)route.size;
         memcpy(recent->text, route.data, route.size);
     }
-    return recent->route;
+    return recent;
 }
 
 /* An address's network: its family and its leading bits, the others cleared. */
@@ -195,6 +237,24 @@ static bool make_rows(const struct subject *subject, const struct store *store,
     return true;
 }
 
+/* The one row and item of a plain limit (plain_limit): what make_rows would make of it. */
+static void make_plain(struct engine_scratch *scratch, const struct store *store,
+                       const struct policy_limit *limit, struct engine_plan *plan)
+{
+    const struct policy_set *set = plan->set->policies;
+    struct store_item *item = &scratch->items[plan->first];
+    struct fingerprint identity = hash_part(store_hash_key(store), plan->request->key);
+    item->id = hash_mix(identity, limit->name_id);
+    store_prefetch(store, item->id);
+    item->policy = &set->policies.policies[limit->own.policy];
+    item->cost = plan->cost;
+    item->shadow = false;
+    scratch->rows[plan->first] =
+        (struct engine_row){.limit = limit, .variant = &limit->own, .item = plan->first};
+    plan->count = plan->item_count = 1;
+    plan->plain = true;
+}
+
 /* The order in which faults are named. */
 enum fault_rank { RANK_KEY, RANK_ROUTE, RANK_COST, RANK_ATTRIBUTE, RANK_ATTRIBUTES, RANK_NONE };
 
@@ -300,10 +360,15 @@ bool engine_plan_make(struct engine_scratch *scratch, const struct engine_set *s
     *plan = (struct engine_plan){.request = request, .set = set, .first = first};
     if (request_check(request, error)) {
         struct subject subject = {scratch, request, normalise(set->policies, request, scratch)};
-        plan->route = match_route(scratch, set, subject.route);
+        const struct engine_recent *recent = match_route(scratch, set, subject.route);
+        plan->route = recent->route;
         plan->cost = request->has_cost ? request->cost
                      : plan->route != NULL ? plan->route->cost
                                            : 1;
+        if (recent->plain != NULL && purpose == ENGINE_DECIDE) {
+            make_plain(scratch, store, recent->plain, plan);
+            return true;
+        }
         if (plan->route == NULL || make_rows(&subject, store, purpose, now_ns, plan)) {
             return true;
         }

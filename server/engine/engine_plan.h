@@ -40,6 +40,7 @@ enum { ENGINE_PLAN_RECENT = 64, ENGINE_PLAN_RECENT_BYTES = 48 };
 struct engine_recent {
     uint64_t sequence; /* of the set that it was matched in; 0: empty */
     const struct policy_route *route;
+    const struct policy_limit *plain; /* its only limit, where that needs no thought; or NULL */
     uint32_t size;
     uint8_t text[ENGINE_PLAN_RECENT_BYTES];
 };
@@ -48,7 +49,7 @@ struct engine_scratch {
     uint32_t used; /* rows taken by the plans since engine_enter or engine_rewind */
     struct engine_row rows[ENGINE_PLAN_ROWS + LIMITS_ROUTE_LIMITS_MAX];
     struct store_item items[ENGINE_PLAN_ROWS + LIMITS_ROUTE_LIMITS_MAX];
-    struct engine_recent recent[ENGINE_PLAN_RECENT];
+    struct engine_recent recent[ENGINE_PLAN_RECENT + 1]; /* the last: for longer ones, not kept */
     uint8_t route[LIMITS_KEY_BYTES_MAX];          /* the normalised route of the plan at hand */
     uint8_t identity[ENGINE_PLAN_IDENTITY_BYTES]; /* what is hashed */
 };

@@ -43,8 +43,6 @@ void limiter_policy_init(struct limiter_policy *policy, enum limiter_algorithm a
 {
     uint64_t window = window_ns > 0 ? (uint64_t)window_ns : 1;
     uint64_t units = capacity_units(algorithm, limit, burst);
-    arith_u128 capacity = (arith_u128)units * window;
-    bool narrow = is_bucket(algorithm) && capacity >> 63 == 0;
     *policy = (struct limiter_policy){
         .algorithm = algorithm,
         .limit = limit,
@@ -53,8 +51,6 @@ void limiter_policy_init(struct limiter_policy *policy, enum limiter_algorithm a
         .calendar = calendar,
         .by_window = arith_divisor_make(window),
         .by_limit = arith_divisor_make(limit > 0 ? limit : 1),
-        .narrow = narrow,
-        .capacity = narrow ? (uint64_t)capacity : 0,
     };
 }
 
@@ -107,6 +103,26 @@ void limiter_report_admitted(const struct limiter_policy *asked,
     }
     *out = (struct limiter_report){.remaining = 0};
     algorithm_of(asked)->report_admitted(asked, step, cost, now_ns, out);
+}
+
+enum limiter_outcome limiter_decide(const struct limiter_policy *asked,
+                                    const struct limiter_policy *held,
+                                    const struct limiter_state *state, uint64_t cost,
+                                    int64_t now_ns, struct limiter_step *step,
+                                    struct limiter_report *out)
+{
+    bool charges = cost > 0 && cost <= asked->burst;
+    if (charges && asked->algorithm == LIMITER_TOKEN_BUCKET &&
+        token_bucket_admit_brief(asked, held, state, cost, now_ns, step, out)) {
+        return LIMITER_ADMIT;
+    }
+    enum limiter_outcome outcome = limiter_admit(asked, held, state, cost, now_ns, step);
+    if (charges && outcome == LIMITER_ADMIT) {
+        limiter_report_admitted(asked, held, state, step, cost, now_ns, out);
+    } else {
+        limiter_report(asked, held, state, cost, outcome, now_ns, out);
+    }
+    return outcome;
 }
 
 bool limiter_refund(const struct limiter_policy *held, const struct limiter_state *state,

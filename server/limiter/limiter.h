@@ -41,8 +41,6 @@ struct limiter_policy {
     const struct calendar *calendar; /* calendar windows only, not owned */
     struct arith_divisor by_window;  /* W */
     struct arith_divisor by_limit;   /* L, or 1 where L is 0 */
-    bool narrow;                     /* a bucket's B x W fits 64 bits: the fast path */
-    uint64_t capacity;               /* narrow bucket: B x W, in 1/W units */
 };
 
 void limiter_policy_init(struct limiter_policy *policy, enum limiter_algorithm algorithm,
@@ -119,6 +117,14 @@ void limiter_report_admitted(const struct limiter_policy *asked,
                              const struct limiter_policy *held,
                              const struct limiter_state *before, const struct limiter_step *step,
                              uint64_t cost, int64_t now_ns, struct limiter_report *out);
+
+/* limiter_admit and the report that goes with it in one call: limiter_report_admitted's where *step
+ * is to be applied, else limiter_report's. */
+enum limiter_outcome limiter_decide(const struct limiter_policy *asked,
+                                    const struct limiter_policy *held,
+                                    const struct limiter_state *state, uint64_t cost,
+                                    int64_t now_ns, struct limiter_step *step,
+                                    struct limiter_report *out);
 
 /* Gives back up to `units`; never an error. False: nothing to give back, leave the counter. */
 bool limiter_refund(const struct limiter_policy *held, const struct limiter_state *state,

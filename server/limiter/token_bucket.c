@@ -14,8 +14,6 @@
  * reciprocals in the policy; wider ones take the 128-bit division. */
 #include "limiter/token_bucket.h"
 
-#include "limiter/instant.h"
-
 const struct algorithm token_bucket_algorithm = {
     .admit = token_bucket_admit,
     .report = token_bucket_report,
@@ -49,18 +47,6 @@ static inline void set_next(struct limiter_step *step, arith_u128 used, int64_t 
         .next = {.time_ns = time_ns, .lo = (uint64_t)used, .hi = (uint64_t)(used >> 64)}};
 }
 
-/* Whole units that still fit. */
-static inline uint64_t remaining_of(const struct limiter_policy *asked, arith_u128 used)
-{
-    if (asked->narrow) {
-        return used < asked->capacity
-                   ? arith_div_floor(asked->capacity - (uint64_t)used, asked->by_window)
-                   : 0;
-    }
-    arith_u128 capacity = room_for(asked, 0);
-    return used < capacity ? (uint64_t)((capacity - used) / (uint64_t)asked->window_ns) : 0;
-}
-
 enum limiter_outcome token_bucket_admit(const struct limiter_policy *asked,
                                         const struct limiter_policy *held,
                                         const struct limiter_state *state, uint64_t cost,
@@ -81,7 +67,7 @@ void token_bucket_report(const struct limiter_policy *asked, const struct limite
 {
     int64_t at_ns = instant_of(state, now_ns);
     arith_u128 used = used_at(held, state, at_ns);
-    out->remaining = remaining_of(asked, used);
+    out->remaining = token_bucket_remaining(asked, used);
     if (used > 0) {
         out->reset_after_ns = instant_wait_ns(now_ns, at_ns, token_bucket_drain_ns(held, used));
     }
@@ -98,7 +84,7 @@ void token_bucket_report_admitted(const struct limiter_policy *asked,
 {
     (void)cost;
     arith_u128 used = token_bucket_used(&step->next);
-    out->remaining = remaining_of(asked, used);
+    out->remaining = token_bucket_remaining(asked, used);
     out->reset_after_ns =
         instant_wait_ns(now_ns, step->next.time_ns, token_bucket_drain_ns(asked, used));
 }

@@ -4,6 +4,7 @@
 #define LIMITER_TOKEN_BUCKET_H
 
 #include "limiter/algorithm.h"
+#include "limiter/instant.h"
 
 extern const struct algorithm token_bucket_algorithm;
 
@@ -45,6 +46,42 @@ static inline arith_u128 token_bucket_drain_ns(const struct limiter_policy *rate
         return arith_div_ceil((uint64_t)amount, rate->by_limit);
     }
     return (amount + rate->limit - 1) / rate->limit;
+}
+
+/* Whole units that still fit: B less the units used, of which one begun counts whole. */
+static inline uint64_t token_bucket_remaining(const struct limiter_policy *asked,
+                                              arith_u128 used)
+{
+    uint64_t window = (uint64_t)asked->window_ns;
+    arith_u128 units = used >> 64 == 0 ? arith_div_ceil((uint64_t)used, asked->by_window)
+                                       : (used + window - 1) / window;
+    return units < asked->burst ? asked->burst - (uint64_t)units : 0;
+}
+
+/* The way of nearly every question: admitted, and all amounts below 2^64 parts. Admits and reports
+ * at once; false: not so, nothing was filled. `cost` is 1 … asked->burst. */
+static inline bool token_bucket_admit_brief(const struct limiter_policy *asked,
+                                            const struct limiter_policy *held,
+                                            const struct limiter_state *state, uint64_t cost,
+                                            int64_t now_ns, struct limiter_step *step,
+                                            struct limiter_report *out)
+{
+    arith_u128 used = (arith_u128)cost * (uint64_t)asked->window_ns;
+    int64_t at_ns = now_ns;
+    if (state != NULL && (state->lo | state->hi) != 0) {
+        at_ns = instant_of(state, now_ns);
+        arith_u128 drained = (arith_u128)instant_gap(at_ns, state->time_ns) * held->limit;
+        used += drained < state->lo ? state->lo - (uint64_t)drained : 0;
+        used = state->hi == 0 ? used : UINT64_MAX + (arith_u128)1;
+    }
+    if (used >> 64 != 0 || used > (arith_u128)asked->burst * (uint64_t)asked->window_ns) {
+        return false;
+    }
+    uint64_t drain_ns = arith_div_ceil((uint64_t)used, asked->by_limit);
+    *step = (struct limiter_step){.next = {.time_ns = at_ns, .lo = (uint64_t)used}};
+    *out = (struct limiter_report){.remaining = token_bucket_remaining(asked, used),
+                                   .reset_after_ns = instant_wait_ns(now_ns, at_ns, drain_ns)};
+    return true;
 }
 
 #endif

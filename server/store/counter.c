@@ -48,8 +48,8 @@ static enum counter_kind kind_for(const struct limiter_state *state)
     return state->hi <= UINT32_MAX && state->lo <= UINT32_MAX ? COUNTER_PAIR : COUNTER_WIDE;
 }
 
-bool counter_reserve(struct counter_memory *memory, const struct table_slot *slot, bool is_log,
-                     const struct limiter_step *step, uint32_t count)
+bool counter_reserve_other(struct counter_memory *memory, const struct table_slot *slot,
+                           bool is_log, const struct limiter_step *step, uint32_t count)
 {
     if (is_log) {
         if (slot == NULL) {

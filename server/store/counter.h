@@ -94,10 +94,17 @@ static inline void counter_read(const struct table_slot *slot, struct counter_vi
 
 void counter_memory_init(struct counter_memory *memory);
 
+bool counter_reserve_other(struct counter_memory *memory, const struct table_slot *slot,
+                           bool is_log, const struct limiter_step *step, uint32_t count);
+
 /* Whatever applying `step` to this slot can need beyond the table, for `count` such slots. NULL: a
  * counter that is not there yet. False: wants memory. */
-bool counter_reserve(struct counter_memory *memory, const struct table_slot *slot, bool is_log,
-                     const struct limiter_step *step, uint32_t count);
+static inline bool counter_reserve(struct counter_memory *memory, const struct table_slot *slot,
+                                   bool is_log, const struct limiter_step *step, uint32_t count)
+{
+    return (!is_log && step->next.hi == 0) ||
+           counter_reserve_other(memory, slot, is_log, step, count);
+}
 
 void counter_apply_other(struct counter_memory *memory, struct table_slot *slot, bool is_log,
                          const struct limiter_step *step, uint32_t policy, uint32_t generation);

@@ -75,7 +75,7 @@ enum decide_result decide_one(struct shard *shard, const struct store_policies *
         held = &policies->policies[counter_policy(slot)];
     }
     enum limiter_outcome outcome =
-        limiter_admit(item->policy, held, state, item->cost, now_ns, &step);
+        limiter_decide(item->policy, held, state, item->cost, now_ns, &step, &item->report);
     if (outcome == LIMITER_ADMIT && item->cost > 0) {
         if (slot == NULL) {
             if (bounded || !make_room_for_one(shard, item, key, &step)) {
@@ -85,11 +85,7 @@ enum decide_result decide_one(struct shard *shard, const struct store_policies *
         } else if (!counter_reserve(&shard->memory, slot, is_log(item->policy), &step, 1)) {
             return DECIDE_OTHERWISE;
         }
-        limiter_report_admitted(item->policy, held, state, &step, item->cost, now_ns,
-                                &item->report);
         charge(shard, slot, item, &step, now_ns);
-    } else {
-        limiter_report(item->policy, held, state, item->cost, outcome, now_ns, &item->report);
     }
     note_now(shard, now_ns);
     item->exists = state != NULL;
