@@ -288,8 +288,10 @@ enum status limits_file_parse(const char *name, struct slice text,
                               const struct limits_file_options *options, struct policy_set **out,
                               struct limits_file_report *report)
 {
-    struct limits_file_source item = {.text = text};
-    struct limits_file_sources sources = {.items = &item, .names = &name, .count = 1, .own = 1};
+    struct limits_file_source items[] = {{.text = text}, {.text = options->envoy_text}};
+    const char *names[] = {name, options->envoy_path};
+    struct limits_file_sources sources = {
+        .items = items, .names = names, .count = options->envoy_path != NULL ? 2 : 1, .own = 1};
     *out = NULL;
     if (text.size > LIMITS_FILE_BYTES_MAX) {
         limits_file_source_too_large(name, report);

@@ -25,6 +25,7 @@ struct limits_file_options {
     int64_t now_ns;             /* for "until in the past" */
     const char *zone_dir;       /* NULL: /usr/share/zoneinfo */
     const char *envoy_path;     /* a file or directory of envoyproxy/ratelimit's; NULL: none */
+    struct slice envoy_text;    /* limits_file_parse only */
     bool envoy_classic;         /* its rules count as that program does */
 };
 
@@ -35,7 +36,7 @@ STATUS_CHECKED enum status limits_file_load(const char *path,
                                             struct policy_set **out,
                                             struct limits_file_report *report);
 
-/* The same from text; places start with `name`. */
+/* The same from text; places start with `name`. options->envoy_text is what envoy_path names. */
 STATUS_CHECKED enum status limits_file_parse(const char *name, struct slice text,
                                              const struct limits_file_options *options,
                                              struct policy_set **out,
