@@ -9,7 +9,7 @@
 
 /* An identity of a limit begins with a part's length, 4 bytes low first, and no part is as long as
  * these would say; besides it is mixed with its limit's name. So the two never meet. */
-static const char domain[] = "CL.THROTTLE key:";
+static const char domain[] = "throttle";
 
 static_assert(sizeof(domain) - 1 + LIMITS_KEY_BYTES_MAX <= ENGINE_PLAN_IDENTITY_BYTES,
               "a key with its domain fits where identities are written");
@@ -35,13 +35,17 @@ void engine_throttle_prepare(struct engine_worker *worker, struct slice key,
                              struct engine_throttle *throttle)
 {
     struct store_item *item = &throttle->item;
+    struct limiter_policy *policy = &throttle->policy;
+    int64_t period_ns = (int64_t)numbers->period_s * CLOCK_NS_PER_S;
     *item = (struct store_item){.id = identify(worker, key),
                                 .policy = &throttle->policy,
                                 .cost = numbers->quantity};
     store_prefetch(worker->engine->store, item->id);
-    limiter_policy_init(&throttle->policy, LIMITER_THROTTLE, numbers->count,
-                        numbers->max_burst + 1, (int64_t)numbers->period_s * CLOCK_NS_PER_S,
-                        NULL);
+    if (policy->limit != numbers->count || policy->burst != numbers->max_burst + 1 ||
+        policy->window_ns != period_ns) {
+        limiter_policy_init(policy, LIMITER_THROTTLE, numbers->count, numbers->max_burst + 1,
+                            period_ns, NULL);
+    }
     enter_set(throttle, worker->set);
 }
 
@@ -122,7 +126,7 @@ bool engine_throttle_forget(struct engine_worker *worker, struct slice key, int6
                             uint32_t *forgotten, struct request_error *error)
 {
     static const struct engine_throttle_numbers any = {.count = 1, .period_s = 1};
-    struct engine_throttle throttle;
+    struct engine_throttle throttle = {.set = NULL};
     enum status status;
     engine_throttle_prepare(worker, key, &any, &throttle);
     while ((status = store_reset(worker->engine->store, &throttle.set->policies->policies,

@@ -10,7 +10,9 @@ static_assert((int64_t)LIMITS_THROTTLE_PERIOD_S_MAX == LIMITS_WINDOW_NS_MAX / 10
 
 enum resp_ask_kind resp_ask_kind(struct slice name)
 {
-    if (resp_turn_says(name, "CL.THROTTLE")) {
+    static const char usual[] = "CL.THROTTLE";
+    if (name.size == sizeof(usual) - 1 &&
+        (memcmp(name.data, usual, sizeof(usual) - 1) == 0 || resp_turn_says(name, usual))) {
         return RESP_ASK_THROTTLE;
     }
     return resp_turn_says(name, "SLUICE.ALLOW") ? RESP_ASK_ALLOW : RESP_ASK_OTHER;

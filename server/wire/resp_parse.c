@@ -50,11 +50,33 @@ static bool read_number(struct slice text, int64_t *out)
     return true;
 }
 
+/* What nearly every header is: a type, a few digits, CRLF, all of it here. */
+static inline bool read_plain_header(struct cursor *cursor, int64_t *out)
+{
+    const uint8_t *line = cursor->in.data + cursor->at;
+    size_t left = cursor->in.size - cursor->at;
+    uint32_t value = 0;
+    size_t i = 1;
+    while (i < left && i <= 6 && (uint8_t)(line[i] - '0') <= 9) {
+        value = value * 10 + (uint32_t)(line[i++] - '0');
+    }
+    if (i == 1 || left - i < 2 || line[i] != '\r' || line[i + 1] != '\n' ||
+        (line[1] == '0' && i > 2)) {
+        return false;
+    }
+    *out = value;
+    cursor->at += i + 2;
+    return true;
+}
+
 /* The number of a header line; its first byte has been seen. `bad` and `endless` are the phrases
  * for what is no number and what does not end. */
 static enum resp_parse_result read_header(struct cursor *cursor, const char *bad,
                                           const char *endless, int64_t *out)
 {
+    if (read_plain_header(cursor, out)) {
+        return RESP_PARSE_COMMAND;
+    }
     const uint8_t *line = cursor->in.data + cursor->at;
     size_t left = cursor->in.size - cursor->at;
     size_t most = left < HEADER_BYTES ? left : HEADER_BYTES;

@@ -1,6 +1,6 @@
 # Programs for tests/bench/run; not tests: nothing here is timed by ctest.
 if(NOT SLUICE_FUZZ AND NOT SLUICE_SANITIZE)
-  foreach(name echo load decide)
+  foreach(name echo load resp_load decide)
     set(source ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
     if(EXISTS ${source})
       add_executable(bench_${name} ${source})

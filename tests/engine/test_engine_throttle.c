@@ -18,7 +18,7 @@ static struct engine_throttle_answer ask(struct fixture *f, const char *key, uin
                                          int64_t now_ns)
 {
     struct engine_throttle_numbers numbers = five;
-    struct engine_throttle throttle;
+    struct engine_throttle throttle = {.set = NULL};
     struct engine_throttle_answer answer;
     struct request_error error;
     numbers.quantity = quantity;
@@ -60,7 +60,7 @@ Test(engine_throttle, reloads_change_nothing)
 Test(engine_throttle, a_reload_between_prepare_and_decide)
 {
     struct fixture f;
-    struct engine_throttle throttle;
+    struct engine_throttle throttle = {.set = NULL};
     struct engine_throttle_answer answer;
     struct request_error error;
     fixture_open(&f, one);

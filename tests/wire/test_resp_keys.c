@@ -36,7 +36,7 @@ Test(resp_keys, bytes_decide)
         KEY("a\r\n"),     KEY("a\0"),    KEY("\0"),        KEY("\xc3\xa9"), KEY("e\xcc\x81"),
         KEY("\xf0\x9f\x98\x80"),         KEY("\xe2\x80\x8f"),               KEY("\xe2\x80\x8b"),
         KEY("\xff\xfe"),  KEY("unlimited"), KEY("null"),   KEY("undefined"), KEY("-"), KEY("*"),
-        KEY("{a}"),       KEY("a:b"),    KEY("CL.THROTTLE key:a"),
+        KEY("{a}"),       KEY("a:b"),    KEY("throttlea"),
     };
     struct fixture f;
     resp_fixture_init(&f);
