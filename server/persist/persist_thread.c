@@ -77,7 +77,6 @@ static bool start_over(struct persist *persist)
  * another state is not touched. */
 static bool move_over(struct persist *persist)
 {
-    struct state_dir_list list;
     pthread_mutex_lock(&persist->lock);
     bool running = persist->image_running;
     persist->elsewhere = running;
@@ -88,14 +87,6 @@ static bool move_over(struct persist *persist)
         return false;
     }
     if (!state_dir_reopen(persist->config.dir)) {
-        return false;
-    }
-    enum status status = state_dir_list(persist->config.dir, &list);
-    bool empty = status == STATUS_OK && !list.any;
-    state_dir_list_deinit(&list);
-    if (!empty) {
-        persist->config.dir->inode = 0; /* so that the next try looks again */
-        errno = EEXIST;
         return false;
     }
     state_out_close(&persist->journal.out);

@@ -150,25 +150,6 @@ enum state_dir_where state_dir_look_where(const struct state_dir *dir)
                                                                      : STATE_DIR_REPLACED;
 }
 
-bool state_dir_reopen(struct state_dir *dir)
-{
-    bool waiting;
-    struct state_dir other;
-    struct buf why;
-    buf_init(&why, 0);
-    enum status status = state_dir_open(&other, dir->path, &waiting, &why);
-    int number = errno;
-    buf_deinit(&why);
-    if (status != STATUS_OK || waiting) {
-        state_dir_close(&other);
-        errno = status == STATUS_OK ? EBUSY : number;
-        return false;
-    }
-    state_dir_close(dir);
-    *dir = other;
-    return true;
-}
-
 /* ---- listing ---- */
 
 static int compare_numbers(const void *left, const void *right)
@@ -252,6 +233,33 @@ void state_dir_list_deinit(struct state_dir_list *list)
 {
     free(list->journals);
     list->journals = NULL;
+}
+
+/* ---- another directory ---- */
+
+bool state_dir_reopen(struct state_dir *dir)
+{
+    bool waiting = false;
+    struct state_dir other;
+    struct state_dir_list list = {.any = false};
+    struct buf why;
+    buf_init(&why, 0);
+    enum status status = state_dir_open(&other, dir->path, &waiting, &why);
+    int number = status == STATUS_OK && waiting ? EBUSY : errno;
+    buf_deinit(&why);
+    if (status == STATUS_OK && !waiting) {
+        status = state_dir_list(&other, &list);
+        number = list.any ? EEXIST : errno;
+        state_dir_list_deinit(&list);
+    }
+    if (status != STATUS_OK || waiting || list.any) {
+        state_dir_close(&other);
+        errno = number;
+        return false;
+    }
+    state_dir_close(dir);
+    *dir = other;
+    return true;
 }
 
 /* ---- files ---- */

@@ -43,7 +43,8 @@ bool state_dir_has_successor(const struct state_dir *dir);
 /* Is the directory still where it was? Where it is gone errno says why. */
 enum state_dir_where { STATE_DIR_THERE, STATE_DIR_GONE, STATE_DIR_REPLACED };
 enum state_dir_where state_dir_look_where(const struct state_dir *dir);
-/* Opens and locks the one that stands in its place now. On failure errno says why. */
+/* Opens and locks the one that stands in its place now, if it holds no state. On failure errno says
+ * why, and the one that was open stays. */
 bool state_dir_reopen(struct state_dir *dir);
 
 struct state_dir_list {
