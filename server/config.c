@@ -188,6 +188,32 @@ static bool config_set_x_ratelimit(struct config *config, const char *text, stru
     return config_flag(text, &config->x_ratelimit_headers, why);
 }
 
+static bool config_path(const char **path, const char *text, struct buf *why)
+{
+    *path = text;
+    return text[0] != '\0' || config_expected(why, "a file");
+}
+
+static bool config_set_tls_cert(struct config *config, const char *text, struct buf *why)
+{
+    return config_path(&config->tls.cert, text, why);
+}
+
+static bool config_set_tls_key(struct config *config, const char *text, struct buf *why)
+{
+    return config_path(&config->tls.key, text, why);
+}
+
+static bool config_set_tls_client_ca(struct config *config, const char *text, struct buf *why)
+{
+    return config_path(&config->tls.client_ca, text, why);
+}
+
+static bool config_set_tokens(struct config *config, const char *text, struct buf *why)
+{
+    return config_path(&config->tokens, text, why);
+}
+
 static bool config_set_log_level(struct config *config, const char *text, struct buf *why)
 {
     return log_parse_level(text, &config->log_level) ||
@@ -223,6 +249,10 @@ static const struct config_setting {
     {"allow-changes", config_set_allow_changes},
     {"shadow-all", config_set_shadow_all},
     {"x-ratelimit-headers", config_set_x_ratelimit},
+    {"tls-cert", config_set_tls_cert},
+    {"tls-key", config_set_tls_key},
+    {"tls-client-ca", config_set_tls_client_ca},
+    {"tokens", config_set_tokens},
     {"log-level", config_set_log_level},
     {"log-format", config_set_log_format},
 };
@@ -382,6 +412,11 @@ static bool config_finish(struct config *config, struct buf *out)
 {
     if (config->limits == NULL) {
         buf_append_text(out, "--limits FILE is required");
+        return false;
+    }
+    if ((config->tls.cert == NULL) != (config->tls.key == NULL) ||
+        (config->tls.client_ca != NULL && config->tls.cert == NULL)) {
+        buf_append_text(out, "--tls-cert and --tls-key go together, --tls-client-ca needs both");
         return false;
     }
     if (config->state_dir == NULL) {

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/log.h"
 #include "net/address.h"
+#include "net/tls.h"
 #include "store/store.h"
 #include "wire/wire.h"
 
@@ -41,6 +42,8 @@ struct config {
     enum wire_changes allow_changes;
     bool shadow_all;
     bool x_ratelimit_headers;
+    struct tls_files tls; /* cert NULL: no TLS */
+    const char *tokens;   /* NULL: none are asked for */
     enum log_level log_level;
     bool log_json;
 };

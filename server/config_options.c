@@ -77,13 +77,33 @@ static const struct options_spec config_options_specs[] = {
      .argument = "local|all|none",
      .fallback = "local",
      .choices = "local|all|none",
-     .help = "Who may refund and reset: peers on loopback and Unix sockets, all, or none."},
+     .help = "Who may refund and reset: peers on loopback and Unix sockets (with --tokens, those "
+             "whose token has the right), all, or none."},
     {.name = "shadow-all",
      .help = "Every limit counts and none refuses: for the first day of a roll-out, or an "
              "emergency. A log line says so each minute."},
     {.name = "x-ratelimit-headers",
      .help = "HTTP answers carry X-RateLimit-Limit, -Remaining and -Reset (seconds from now) "
              "beside RateLimit."},
+    {.name = "tls-cert",
+     .argument = "FILE",
+     .file = true,
+     .help = "Speak TLS (1.2 and later) on every listener but Unix sockets: the certificate in PEM, "
+             "and those between it and the root behind it. Read again when it changes; "
+             "connections stay."},
+    {.name = "tls-key",
+     .argument = "FILE",
+     .file = true,
+     .help = "The certificate's private key in PEM, without a pass phrase."},
+    {.name = "tls-client-ca",
+     .argument = "FILE",
+     .file = true,
+     .help = "Take only peers that show a certificate signed by one of these (PEM)."},
+    {.name = "tokens",
+     .argument = "FILE",
+     .file = true,
+     .help = "Take only peers that show a token of this file, for what it grants: one line a token, "
+             "NAME: HASH RIGHT..., with rights ask, refund and admin. sluice token makes one."},
     {.name = "log-level",
      .argument = "error|warn|info|debug",
      .fallback = "info",

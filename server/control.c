@@ -252,6 +252,7 @@ static void control_on_signal(uv_signal_t *handle, int number)
 {
     struct control *control = handle->data;
     if (number == SIGHUP) {
+        secrets_read_again(control->secrets);
         control_read_again(control, NULL);
         return;
     }
@@ -270,6 +271,7 @@ static void control_on_wake(uv_async_t *wake)
     struct control *control = wake->data;
     struct control_call *calls = control_take_calls(control);
     if (calls != NULL) {
+        secrets_read_again(control->secrets);
         control_read_again(control, calls);
     }
 }

@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "engine/limits_file.h"
 #include "watch.h"
+#include "secrets.h"
 #include "state.h"
 
 #include <pthread.h>
@@ -28,6 +29,7 @@ struct control {
     struct engine *engine;
     struct metrics *metrics;
     struct state *state;
+    struct secrets *secrets;
     uv_loop_t *loop;
     struct watch *watch; /* over the files that a reload reads */
     uv_signal_t signals[CONTROL_SIGNALS];

@@ -22,6 +22,7 @@ struct sluiced {
     uint32_t listening;
     struct worker_pool *workers;
     struct watch watch;
+    struct secrets secrets;
     struct control control;
     struct operator operator;
     bool stopped; /* told to stop before it was ready */
@@ -109,6 +110,7 @@ static enum status start_workers(struct sluiced *self)
     self->wire.allow_changes = self->config.allow_changes;
     self->wire.x_ratelimit_headers = self->config.x_ratelimit_headers;
     self->wire.admin = &self->operator.admin;
+    self->wire.access = self->secrets.access;
     struct worker_config config = {.count = self->config.workers,
                                    .max_connections = self->config.max_connections,
                                    .timeouts = {.request_ns = self->config.request_timeout_ns,
@@ -126,6 +128,7 @@ static enum status start_workers(struct sluiced *self)
     }
     struct metrics_worker *metrics = metrics_worker(self->metrics, self->config.workers);
     for (uint32_t i = 0; i < self->listening && status == STATUS_OK; i++) {
+        self->listeners[i].tls = self->secrets.tls;
         status = listener_start(&self->listeners[i], &self->loop, self->workers, metrics);
     }
     return status;
@@ -148,6 +151,12 @@ static void say_ready(struct sluiced *self)
     if (self->config.no_state) {
         log_event(LOG_LEVEL_INFO, "counters are in memory only: a restart forgets them", NULL, 0);
     }
+    for (uint32_t i = 0; i < self->listening; i++) {
+        if (!address_is_local(&self->listeners[i].address)) {
+            secrets_warn(&self->secrets);
+            break;
+        }
+    }
     notify_ready();
 }
 
@@ -159,6 +168,7 @@ static void make_control(struct sluiced *self)
                                      .metrics = self->metrics,
                                      .state = &self->state,
                                      .watch = &self->watch,
+                                     .secrets = &self->secrets,
                                      .loop = &self->loop};
     self->operator = (struct operator){.control = &self->control,
                                        .metrics = self->metrics,
@@ -170,7 +180,10 @@ static void make_control(struct sluiced *self)
 /* Each step is made only where those before it stand. */
 static enum status start(struct sluiced *self)
 {
-    enum status status = state_open(&self->state, &self->config);
+    enum status status = secrets_open(&self->secrets, &self->config);
+    if (status == STATUS_OK) {
+        status = state_open(&self->state, &self->config);
+    }
     if (status == STATUS_OK) {
         status = inherit_init(&self->inherit);
     }
@@ -234,6 +247,7 @@ static bool stop(struct sluiced *self)
     if (self->engine != NULL) {
         engine_destroy(&self->engine);
     }
+    secrets_close(&self->secrets);
     store_destroy(&self->store);
     metrics_destroy(&self->metrics);
     return kept;
@@ -243,9 +257,11 @@ static int run(struct sluiced *self)
 {
     enum status status = control_start(&self->control);
     if (status == STATUS_OK) {
+        secrets_start(&self->secrets, &self->loop);
         say_ready(self);
         (void)uv_run(&self->loop, UV_RUN_DEFAULT);
     }
+    secrets_stop(&self->secrets);
     control_stop(&self->control);
     return status == STATUS_OK ? 0 : 1;
 }

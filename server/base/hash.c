@@ -5,6 +5,22 @@
 #include <assert.h>
 #include <sodium.h>
 
+void hash_secret(const void *data, size_t size, uint8_t out[HASH_SECRET_BYTES])
+{
+    static_assert(HASH_SECRET_BYTES == crypto_hash_sha256_BYTES, "a SHA-256");
+    (void)crypto_hash_sha256(out, data, size);
+}
+
+bool hash_secret_equal(const uint8_t a[HASH_SECRET_BYTES], const uint8_t b[HASH_SECRET_BYTES])
+{
+    return sodium_memcmp(a, b, HASH_SECRET_BYTES) == 0;
+}
+
+void hash_random(void *out, size_t size)
+{
+    randombytes_buf(out, size);
+}
+
 void hash_random_key(struct hash_key *key)
 {
     randombytes_buf(key->bytes, sizeof(key->bytes));

@@ -15,6 +15,15 @@ struct fingerprint {
     uint64_t hi;
 };
 
+#define HASH_SECRET_BYTES 32
+
+/* SHA-256: how a secret is kept. */
+void hash_secret(const void *data, size_t size, uint8_t out[HASH_SECRET_BYTES]);
+/* In a time that does not depend on the bytes. */
+bool hash_secret_equal(const uint8_t a[HASH_SECRET_BYTES], const uint8_t b[HASH_SECRET_BYTES]);
+/* Fills bytes from the system's random source. */
+void hash_random(void *out, size_t size);
+
 /* Fills a key from the system's random source. */
 void hash_random_key(struct hash_key *key);
 

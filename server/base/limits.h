@@ -68,6 +68,12 @@
 
 #define LIMITS_TRAFFIC_LINE_BYTES_MAX LIMITS_FILE_BYTES_MAX   /* a line may carry limits */
 
+#define LIMITS_TLS_HANDSHAKE_NS (INT64_C(10) * 1000000000)   /* from accept to its end */
+#define LIMITS_TOKENS_MAX 1024                /* of a file for --tokens */
+#define LIMITS_TOKEN_NAME_BYTES_MAX 64
+#define LIMITS_TOKEN_BYTES_MAX 1024           /* that a peer may show */
+#define LIMITS_TOKENS_FILE_BYTES_MAX (1024u * 1024)
+
 #define LIMITS_WORKERS_MAX 256                /* threads that decide, the admin one included */
 #define LIMITS_ADMIN_CONNECTIONS_MAX 32
 #define LIMITS_SNAPSHOT_INTERVAL_NS_MAX (INT64_C(3600) * 1000000000)

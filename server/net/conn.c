@@ -3,27 +3,38 @@
 #include "base/clock.h"
 #include "net/conn_deadline.h"
 #include "net/conn_state.h"
+#include "net/conn_tls.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Bytes a connection is read in one turn of the loop: a few hundred requests, so that no peer keeps
- * the others waiting for longer than those take. */
-#define CONN_READ_BYTES (8u * 1024)
-/* Left-overs up to this size are copied in front of the next read; longer ones (a large frame in
- * many pieces) are kept and read behind. */
-#define CONN_JOIN_BYTES (4u * 1024)
 /* What an idle connection may keep of its own buffers. */
 #define CONN_KEEP_BYTES (4u * 1024)
 #define CONN_OUTPUT_KEEP_BYTES (1024u * 1024)
-static void conn_feed(struct conn *conn, struct slice in, int64_t now_ns);
 static void conn_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *unused);
 
 static void conn_free(struct conn *conn)
 {
     buf_deinit(&conn->input);
     buf_deinit(&conn->output);
+    tls_session_destroy(&conn->tls);
     free(conn);
+}
+
+/* Tells the metrics how much the connection holds: it grows with an unfinished request and with
+ * answers that are not taken. */
+static void conn_account(struct conn *conn, uint64_t bytes)
+{
+    if (bytes != conn->told_bytes) {
+        metrics_connection_bytes(conn->home->wire->metrics,
+                                 (int64_t)bytes - (int64_t)conn->told_bytes);
+        conn->told_bytes = bytes;
+    }
+}
+
+static uint64_t conn_bytes(const struct conn *conn)
+{
+    return sizeof(*conn) + conn->input.capacity + conn->output.capacity;
 }
 
 static void conn_unlink(struct conn *conn)
@@ -44,6 +55,7 @@ static void conn_closed(uv_handle_t *handle)
 {
     struct conn *conn = handle->data;
     struct conn_home *home = conn->home;
+    conn_account(conn, 0);
     conn_unlink(conn);
     metrics_connection_closed(home->wire->metrics, conn->protocol->metrics);
     conn_free(conn);
@@ -56,6 +68,9 @@ void conn_close(struct conn *conn)
         return;
     }
     conn->state = CONN_CLOSED;
+    if (conn->tls != NULL) {
+        buf_clear(&conn->home->records);
+    }
     if (conn->session != NULL) {
         conn->protocol->close(&conn->session);
     }
@@ -66,7 +81,7 @@ static void conn_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 {
     struct conn *conn = handle->data;
     struct conn_home *home = conn->home;
-    size_t left = conn->state == CONN_LINGER ? 0 : conn->input.size;
+    size_t left = conn->state == CONN_LINGER || conn->tls != NULL ? 0 : conn->input.size;
     (void)suggested;
     if (conn->had_turn) {
         /* libuv would read on; without a buffer it goes on to the others and comes back. */
@@ -139,9 +154,13 @@ static void conn_written(uv_write_t *request, int status)
     }
     buf_clear(&conn->output);
     buf_trim(&conn->output, 0);
+    conn_account(conn, conn_bytes(conn));
     conn->last_ns = clock_now_ns();
     if (conn->state == CONN_OPEN && (conn->input.size > 0 || conn->unfinished)) {
         conn_feed(conn, buf_slice(&conn->input), conn->last_ns);
+    }
+    if (conn->tls != NULL) {
+        conn_tls_pull(conn);
     }
     if (conn->writing || conn->state == CONN_CLOSED || conn->state == CONN_LINGER) {
         return;
@@ -170,13 +189,13 @@ static void conn_queue(struct conn *conn, struct slice rest)
         return;
     }
     conn->writing = true;
+    conn_account(conn, conn_bytes(conn));
     (void)uv_read_stop(&conn->io.stream);
 }
 
-/* Hands the shared output to the socket. */
-static void conn_send(struct conn *conn)
+void conn_send(struct conn *conn)
 {
-    struct buf *out = &conn->home->output;
+    struct buf *out = conn->tls == NULL ? &conn->home->output : conn_tls_seal(conn);
     struct slice bytes = buf_slice(out);
     if (bytes.size == 0) {
         return;
@@ -210,6 +229,7 @@ static void conn_keep(struct conn *conn, struct slice in, size_t used)
         return;
     }
     buf_trim(&conn->input, CONN_KEEP_BYTES);
+    conn_account(conn, conn_bytes(conn));
 }
 
 /* When the request that is unfinished after this feed began. */
@@ -232,9 +252,7 @@ static void conn_note_waiting(struct conn *conn, size_t used, size_t left, int64
     }
 }
 
-/* Feeds the adapter and sends its answers; with a socket that takes them, until the input is used
- * up. */
-static void conn_feed(struct conn *conn, struct slice in, int64_t now_ns)
+void conn_feed(struct conn *conn, struct slice in, int64_t now_ns)
 {
     struct conn_home *home = conn->home;
     const struct wire_protocol *protocol = conn->protocol;
@@ -285,7 +303,9 @@ static void conn_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *unused)
     }
     int64_t now_ns = clock_now_ns();
     conn->last_ns = now_ns;
-    if (conn->own_input) {
+    if (conn->tls != NULL) {
+        conn_tls_take(conn, slice_make(conn->home->input, (size_t)size));
+    } else if (conn->own_input) {
         buf_commit(&conn->input, (size_t)size);
         conn_feed(conn, buf_slice(&conn->input), now_ns);
     } else {
@@ -295,6 +315,9 @@ static void conn_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *unused)
 
 void conn_end(struct conn *conn)
 {
+    if (conn->tls != NULL) {
+        conn_tls_finish(conn);
+    }
     conn_send(conn);
     if (conn->state != CONN_OPEN) {
         return;
@@ -310,7 +333,8 @@ void conn_end(struct conn *conn)
 
 static void conn_say_goodbye(struct conn *conn)
 {
-    if (conn->protocol->shutdown(conn->session, &conn->home->output)) {
+    if (conn->session == NULL ||
+        conn->protocol->shutdown(conn->session, &conn->home->output)) {
         conn_end(conn);
         return;
     }
@@ -330,6 +354,8 @@ enum status conn_home_init(struct conn_home *home)
         return STATUS_NO_MEMORY;
     }
     buf_init(&home->output, WIRE_OUT_HIGH_BYTES + LIMITS_SERVER_FRAME_BYTES_MAX);
+    home->plain = NULL;
+    buf_init(&home->records, CONN_TLS_RECORDS_BYTES(home->output.max_bytes));
     conn_deadline_init(home);
     return STATUS_OK;
 }
@@ -338,8 +364,11 @@ void conn_home_deinit(struct conn_home *home)
 {
     conn_deadline_deinit(home);
     buf_deinit(&home->output);
+    buf_deinit(&home->records);
     free(home->input);
+    free(home->plain);
     home->input = NULL;
+    home->plain = NULL;
 }
 
 /* Makes the handle. False: the socket is closed, and the connection is freed or will be. */
@@ -367,20 +396,52 @@ static void conn_link(struct conn *conn)
     home->first = conn;
     home->count++;
     metrics_connection_opened(home->wire->metrics, conn->protocol->metrics);
+    conn_account(conn, conn_bytes(conn));
+}
+
+bool conn_begin(struct conn *conn)
+{
+    struct conn_home *home = conn->home;
+    conn->session = conn->protocol->open(home->wire, &conn->peer, &home->output);
+    if (conn->session == NULL) {
+        conn_close(conn);
+        return false;
+    }
+    if (home->timeouts.idle_ns > 0) {
+        conn_deadline_watch(home);
+    }
+    conn_send(conn);
+    return conn->state == CONN_OPEN;
+}
+
+/* NULL: no memory. */
+static struct conn *conn_make(struct conn_home *home, const struct conn_socket *socket)
+{
+    struct conn *conn = calloc(1, sizeof(*conn));
+    if (conn == NULL) {
+        tls_release(socket->tls);
+        return NULL;
+    }
+    conn->home = home;
+    conn->protocol = socket->protocol;
+    conn->peer = socket->peer;
+    conn->last_ns = clock_now_ns();
+    buf_init(&conn->input, socket->protocol->input_bytes_max + 2 * CONN_READ_BYTES);
+    buf_init(&conn->output, home->records.max_bytes);
+    if (socket->tls != NULL && !conn_tls_open(conn, socket->tls)) {
+        free(conn);
+        return NULL;
+    }
+    return conn;
 }
 
 enum status conn_open(struct conn_home *home, const struct conn_socket *socket)
 {
-    struct conn *conn = calloc(1, sizeof(*conn));
+    struct conn *conn = conn_make(home, socket);
     if (conn == NULL) {
         close(socket->fd);
         return STATUS_NO_MEMORY;
     }
-    conn->home = home;
-    conn->protocol = socket->protocol;
-    conn->last_ns = clock_now_ns();
-    buf_init(&conn->input, socket->protocol->input_bytes_max + 2 * CONN_READ_BYTES);
-    buf_init(&conn->output, home->output.max_bytes);
     if (!conn_attach(conn, socket)) {
         return STATUS_NO_MEMORY;
     }
@@ -396,15 +457,11 @@ enum status conn_open(struct conn_home *home, const struct conn_socket *socket)
     if (!socket->is_unix) {
         (void)uv_tcp_nodelay(&conn->io.tcp, 1);
     }
-    conn->session = socket->protocol->open(home->wire, &socket->peer, &home->output);
-    if (conn->session == NULL) {
-        conn_close(conn);
+    if (conn->tls != NULL) {
+        conn_tls_await(conn);
+    } else if (!conn_begin(conn)) {
         return STATUS_OK;
     }
-    if (home->timeouts.idle_ns > 0) {
-        conn_deadline_watch(home);
-    }
-    conn_send(conn);
     if (!conn->writing) {
         conn_proceed(conn);
     }

@@ -12,6 +12,7 @@
 #ifndef NET_CONN_H
 #define NET_CONN_H
 
+#include "net/tls.h"
 #include "wire/wire.h"
 
 #include <uv.h>
@@ -36,6 +37,8 @@ struct conn_home {
     uint32_t count;
     uint8_t *input;    /* each read lands here, behind what was left over */
     struct buf output; /* the answers of one read */
+    uint8_t *plain;    /* what `input` is for plain connections, once a TLS one was there */
+    struct buf records; /* the answers of one read, as TLS sends them */
     uv_timer_t tick;   /* runs only while a connection has a deadline */
     uint64_t tick_ms;
     bool ticking;
@@ -48,6 +51,7 @@ struct conn_socket {
     bool is_unix;
     const struct wire_protocol *protocol;
     struct wire_peer peer;
+    struct ssl_ctx_st *tls; /* from tls_context; NULL: plain. conn_open takes it over, too */
 };
 
 STATUS_CHECKED enum status conn_home_init(struct conn_home *home);

@@ -1,6 +1,7 @@
 #include "net/conn_deadline.h"
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "net/conn_state.h"
 
 /* How long a closing connection still swallows what its peer sends: closing over unread bytes
@@ -23,6 +24,12 @@ static void conn_deadline_check(struct conn *conn, int64_t now_ns)
                 now_ns - conn->waiting_ns >= timeouts->request_ns;
     if (late && conn->state == CONN_ENDING) {
         conn_close(conn);
+        return;
+    }
+    if (conn->state == CONN_OPEN && conn->session == NULL) {
+        if (late || now_ns - conn->waiting_ns >= LIMITS_TLS_HANDSHAKE_NS) {
+            conn_close(conn);
+        }
         return;
     }
     if (late && conn->state == CONN_OPEN) {

@@ -52,7 +52,9 @@ static void listener_refuse(struct listener *listener, int fd)
     struct buf out;
     uint8_t unread[4096];
     buf_init(&out, 0);
-    listener->protocol->refuse(&out);
+    if (listener->tls == NULL || listener->address.is_unix) {
+        listener->protocol->refuse(&out);
+    }
     (void)recv(fd, unread, sizeof(unread), MSG_DONTWAIT);
     if (out.size > 0) {
         (void)send(fd, out.data + out.start, out.size, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -96,7 +98,11 @@ static bool listener_accept(struct listener *listener)
         .protocol = listener->protocol,
         .peer = {.local = listener->address.is_unix || address_is_local(&peer),
                  .admin = listener->admin}};
+    if (listener->tls != NULL && !socket.is_unix) {
+        socket.tls = tls_context(listener->tls);
+    }
     if (!worker_pool_take(listener->pool, &socket)) {
+        tls_release(socket.tls);
         listener_refuse(listener, fd);
     }
     return true;

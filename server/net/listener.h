@@ -10,6 +10,7 @@ struct listener {
     const struct wire_protocol *protocol;
     struct worker_pool *pool;       /* set by listener_start */
     struct metrics_worker *metrics; /* the main thread's block */
+    struct tls *tls;                /* set before listener_start; NULL, or on a Unix socket: plain */
     uv_poll_t poll;
     int fd;
     int spare_fd; /* given up to accept one more when the process has no descriptors left */

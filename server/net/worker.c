@@ -1,5 +1,6 @@
 #include "net/worker.h"
 
+#include "wire/access.h"
 #include "wire/pb.h"
 #include "wire/wire_scratch.h"
 
@@ -129,6 +130,7 @@ static void worker_deinit_loop(struct worker *worker)
 static void worker_deinit_wire(struct worker *worker)
 {
     struct wire_scratch *scratch = worker->wire.scratch;
+    access_let_go(&worker->wire);
     if (worker->wire.engine != NULL) {
         engine_worker_destroy(&worker->wire.engine);
     }

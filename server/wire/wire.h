@@ -11,10 +11,13 @@
 enum wire_changes { WIRE_CHANGES_LOCAL, WIRE_CHANGES_ALL, WIRE_CHANGES_NONE };
 
 struct wire_admin;
+struct access;
+struct access_table;
 
 /* What the operator configured, the same for all workers. */
 struct wire_config {
     enum wire_changes allow_changes;
+    struct access *access; /* wire/access.h: who may do what; NULL: no tokens are asked for */
     const struct wire_admin *admin; /* wire/admin.h: for peers of admin listeners; NULL: none */
     bool x_ratelimit_headers; /* HTTP answers carry X-RateLimit-* too */
 };
@@ -26,11 +29,13 @@ struct wire_worker {
     struct metrics_worker *metrics;
     struct arena *arena; /* scratch for one read; reset by the adapter at the start of feed */
     void *scratch;       /* wire_scratch: plans and requests of one read, shared by adapters */
+    const struct access_table *tokens; /* wire/access.c: those in force when a peer last showed one */
 };
 
 struct wire_peer {
     bool local; /* loopback or a Unix socket */
     bool admin; /* came in on an admin listener */
+    unsigned rights; /* enum access_right, or-ed: what the token that it showed is good for */
 };
 
 enum wire_result {
