@@ -1,14 +1,13 @@
 /* The endpoints of the HTTP API: one table of what there is, and what all of them share. */
 #include "wire/http_api.h"
 
+#include "wire/http_admin.h"
 #include "wire/http_ask.h"
 #include "wire/http_auth.h"
 #include "wire/http_batch.h"
 #include "wire/http_envoy.h"
+#include "wire/http_envoy.h"
 #include "wire/http_status.h"
-#include "wire/json_out.h"
-
-#include <assert.h>
 
 enum http_methods {
     HTTP_GET = 1, /* and HEAD */
@@ -19,16 +18,22 @@ enum http_methods {
 struct http_endpoint {
     const char *path;
     unsigned methods; /* enum http_methods, or-ed */
+    bool admin;       /* answered on admin listeners only */
     void (*handle)(struct http_turn *turn);
 };
 
 static const struct http_endpoint http_endpoints[] = {
-    {"/v1/should-allow", HTTP_GET | HTTP_POST, http_ask_should_allow},
-    {"/v1/auth", HTTP_ANY, http_auth_handle},
-    {"/v1/should-allow-batch", HTTP_POST, http_batch_should_allow},
-    {"/v1/refund", HTTP_POST, http_ask_refund},
-    {"/v1/reset", HTTP_POST, http_ask_reset},
-    {"/json", HTTP_POST, http_envoy_handle},
+    {"/v1/should-allow", HTTP_GET | HTTP_POST, false, http_ask_should_allow},
+    {"/v1/auth", HTTP_ANY, false, http_auth_handle},
+    {"/v1/should-allow-batch", HTTP_POST, false, http_batch_should_allow},
+    {"/v1/refund", HTTP_POST, false, http_ask_refund},
+    {"/v1/reset", HTTP_POST, false, http_ask_reset},
+    {"/json", HTTP_POST, false, http_envoy_handle},
+    {"/metrics", HTTP_GET, true, http_admin_metrics},
+    {"/healthz", HTTP_GET, true, http_admin_healthz},
+    {"/readyz", HTTP_GET, true, http_admin_readyz},
+    {"/v1/counters", HTTP_GET, true, http_admin_counters},
+    {"/v1/reload", HTTP_POST, true, http_admin_reload},
 };
 
 static const struct http_endpoint *http_find(struct slice path)
@@ -88,6 +93,10 @@ void http_api_handle(struct wire_worker *worker, const struct wire_peer *peer,
         http_turn_header(&turn, "allow", slice_text(http_allowed(endpoint->methods)));
         return;
     }
+    if (endpoint->admin && !peer->admin) {
+        http_turn_problem(&turn, 403, "", "answered on an admin listener only");
+        return;
+    }
     engine_rewind(worker->engine);
     endpoint->handle(&turn);
 }
@@ -120,30 +129,6 @@ struct slice http_api_header(const struct http_request *request, const char *nam
 void http_api_problem(struct wire_worker *worker, int status, const char *field,
                       const char *detail, struct http_response *response)
 {
-    size_t bytes = 128 + JSON_OUT_ESCAPED_BYTES * (strlen(field) + strlen(detail));
-    uint8_t *begin = arena_alloc(worker->arena, bytes);
     metrics_request_error(worker->metrics, METRICS_HTTP, (int)http_status_code(status));
-    response->status = status;
-    response->header_count = 0;
-    response->body = slice_make(NULL, 0);
-    response->headers[response->header_count++] =
-        (struct http_header){slice_text("cache-control"), slice_text("no-store")};
-    if (status == 401) {
-        response->headers[response->header_count++] =
-            (struct http_header){slice_text("www-authenticate"), slice_text("Bearer")};
-    }
-    if (begin == NULL) {
-        return;
-    }
-    uint8_t *at = json_out_text(begin, "{\"type\":\"about:blank\",\"title\":");
-    at = json_out_string(at, slice_text(http_status_phrase(status)));
-    at = json_out_number(json_out_text(at, ",\"status\":"), (uint64_t)status);
-    at = json_out_string(json_out_text(at, ",\"detail\":"), slice_text(detail));
-    if (field[0] != '\0') {
-        at = json_out_string(json_out_text(at, ",\"field\":"), slice_text(field));
-    }
-    *at++ = '}';
-    response->body = slice_make(begin, (size_t)(at - begin));
-    response->headers[response->header_count++] = (struct http_header){
-        slice_text("content-type"), slice_text("application/problem+json")};
+    http_turn_write_problem(worker->arena, status, field, detail, response);
 }

@@ -119,8 +119,7 @@ static void ask_parameter_problem(struct http_turn *turn, struct slice name, con
     http_turn_problem(turn, 400, field, why);
 }
 
-/* False: answered. */
-static bool ask_read_query(struct http_turn *turn)
+bool http_ask_read_query(struct http_turn *turn)
 {
     struct request *request = &turn->scratch->entries[0].request;
     struct slice query = turn->request->query;
@@ -211,8 +210,8 @@ void http_ask_should_allow(struct http_turn *turn)
 {
     struct request *request = &turn->scratch->entries[0].request;
     bool post = slice_equal_text(turn->request->method, "POST");
-    metrics_request(turn->worker->metrics, METRICS_HTTP, METRICS_SHOULD_ALLOW, 1);
-    if (post ? !ask_read_body(turn, ASK_MEMBERS) : !ask_read_query(turn)) {
+    metrics_request(turn->worker->metrics, http_turn_protocol(turn), METRICS_SHOULD_ALLOW, 1);
+    if (post ? !ask_read_body(turn, ASK_MEMBERS) : !http_ask_read_query(turn)) {
         return;
     }
     bool details = request->details;
@@ -239,7 +238,7 @@ void http_ask_refund(struct http_turn *turn)
     struct wire_scratch_entry *entry = &turn->scratch->entries[0];
     struct engine_worker *engine = turn->worker->engine;
     struct decision *decision = &turn->scratch->decision;
-    metrics_request(turn->worker->metrics, METRICS_HTTP, METRICS_REFUND, 1);
+    metrics_request(turn->worker->metrics, http_turn_protocol(turn), METRICS_REFUND, 1);
     if (!ask_may_change(turn) || !ask_read_body(turn, REFUND_MEMBERS)) {
         return;
     }
@@ -263,7 +262,7 @@ void http_ask_reset(struct http_turn *turn)
     struct wire_scratch_entry *entry = &turn->scratch->entries[0];
     struct engine_worker *engine = turn->worker->engine;
     uint32_t counters;
-    metrics_request(turn->worker->metrics, METRICS_HTTP, METRICS_RESET, 1);
+    metrics_request(turn->worker->metrics, http_turn_protocol(turn), METRICS_RESET, 1);
     if (!ask_may_change(turn) || !ask_read_body(turn, RESET_MEMBERS)) {
         return;
     }

@@ -11,6 +11,9 @@ void http_ask_reset(struct http_turn *turn);
 /* The answer of /v1/should-allow from scratch->decision. */
 void http_ask_answer(struct http_turn *turn, bool details);
 
+/* The request that a GET's query describes into the scratch's first entry. False: answered. */
+bool http_ask_read_query(struct http_turn *turn);
+
 /* One parameter of a query into the request, for those that GET forms share: cost and
  * attribute.<name>. False: it is neither. */
 bool http_ask_parameter(struct request *request, struct slice name, struct slice value);

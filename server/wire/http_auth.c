@@ -262,7 +262,7 @@ void http_auth_handle(struct http_turn *turn)
     struct request *request = &turn->scratch->entries[0].request;
     struct auth auth = {.turn = turn, .request = request, .deny = 429};
     *request = (struct request){.details = true}; /* values are bytes, not UTF-8 */
-    metrics_request(turn->worker->metrics, METRICS_HTTP, METRICS_SHOULD_ALLOW, 1);
+    metrics_request(turn->worker->metrics, http_turn_protocol(turn), METRICS_SHOULD_ALLOW, 1);
     if (!auth_read_query(&auth) || !auth_read_fields(&auth) || !auth_find_key(&auth) ||
         !auth_find_route(&auth) || !http_turn_decide(turn)) {
         return;

@@ -55,7 +55,7 @@ static bool batch_measure(struct http_turn *turn, size_t *bytes)
 static uint8_t *batch_put_error(struct http_turn *turn, uint8_t *at,
                                 const struct request_error *error)
 {
-    metrics_request_error(turn->worker->metrics, METRICS_HTTP, (int)error->code);
+    metrics_request_error(turn->worker->metrics, http_turn_protocol(turn), (int)error->code);
     at = json_out_error(json_out_text(at, "{\"error\":"), error);
     *at++ = '}';
     return at;
@@ -86,7 +86,7 @@ void http_batch_should_allow(struct http_turn *turn)
     struct json_in in;
     size_t bytes;
     bool first = true;
-    metrics_request(turn->worker->metrics, METRICS_HTTP, METRICS_BATCH, 1);
+    metrics_request(turn->worker->metrics, http_turn_protocol(turn), METRICS_BATCH, 1);
     if (!http_turn_has_json(turn) || !http_turn_has_no_query(turn) ||
         !batch_measure(turn, &bytes)) {
         return;

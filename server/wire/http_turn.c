@@ -1,6 +1,7 @@
 #include "wire/http_turn.h"
 
 #include "wire/http_status.h"
+#include "wire/json_out.h"
 
 uint8_t *http_turn_room(struct http_turn *turn, size_t size)
 {
@@ -11,9 +12,46 @@ uint8_t *http_turn_room(struct http_turn *turn, size_t size)
     return room;
 }
 
+void http_turn_write_problem(struct arena *arena, int status, const char *field,
+                             const char *detail, struct http_response *response)
+{
+    size_t bytes = 128 + JSON_OUT_ESCAPED_BYTES * (strlen(field) + strlen(detail));
+    uint8_t *begin = arena_alloc(arena, bytes);
+    response->status = status;
+    response->header_count = 0;
+    response->body = slice_make(NULL, 0);
+    response->headers[response->header_count++] =
+        (struct http_header){slice_text("cache-control"), slice_text("no-store")};
+    if (status == 401) {
+        response->headers[response->header_count++] =
+            (struct http_header){slice_text("www-authenticate"), slice_text("Bearer")};
+    }
+    if (begin == NULL) {
+        return;
+    }
+    uint8_t *at = json_out_text(begin, "{\"type\":\"about:blank\",\"title\":");
+    at = json_out_string(at, slice_text(http_status_phrase(status)));
+    at = json_out_number(json_out_text(at, ",\"status\":"), (uint64_t)status);
+    at = json_out_string(json_out_text(at, ",\"detail\":"), slice_text(detail));
+    if (field[0] != '\0') {
+        at = json_out_string(json_out_text(at, ",\"field\":"), slice_text(field));
+    }
+    *at++ = '}';
+    response->body = slice_make(begin, (size_t)(at - begin));
+    response->headers[response->header_count++] = (struct http_header){
+        slice_text("content-type"), slice_text("application/problem+json")};
+}
+
 void http_turn_problem(struct http_turn *turn, int status, const char *field, const char *detail)
 {
-    http_api_problem(turn->worker, status, field, detail, turn->response);
+    metrics_request_error(turn->worker->metrics, http_turn_protocol(turn),
+                          (int)http_status_code(status));
+    http_turn_write_problem(turn->worker->arena, status, field, detail, turn->response);
+}
+
+enum metrics_protocol http_turn_protocol(const struct http_turn *turn)
+{
+    return turn->peer->admin ? METRICS_ADMIN : METRICS_HTTP;
 }
 
 void http_turn_error(struct http_turn *turn, const struct request_error *error)

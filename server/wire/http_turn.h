@@ -19,6 +19,13 @@ struct http_turn {
 /* Room in the arena; NULL: the turn is answered with 503. */
 uint8_t *http_turn_room(struct http_turn *turn, size_t size);
 
+/* What the request counts under. */
+enum metrics_protocol http_turn_protocol(const struct http_turn *turn);
+
+/* problem+json with one sentence, uncounted. */
+void http_turn_write_problem(struct arena *arena, int status, const char *field,
+                             const char *detail, struct http_response *response);
+
 /* Answers with problem+json; `field` may be "". */
 void http_turn_problem(struct http_turn *turn, int status, const char *field, const char *detail);
 void http_turn_error(struct http_turn *turn, const struct request_error *error);

@@ -91,7 +91,8 @@ static uint8_t *put_slice(uint8_t *at, struct slice text)
 /* What the answer and each of its rows have in common. */
 static uint8_t *put_numbers(uint8_t *at, const struct decision_row *row)
 {
-    at = row->allowed ? PUT(at, "\"allowed\":true,\"limit\":") : PUT(at, "\"allowed\":false,\"limit\":");
+    at = row->allowed ? PUT(at, "\"allowed\":true,\"limit\":")
+                      : PUT(at, "\"allowed\":false,\"limit\":");
     at = json_out_number(at, row->limit);
     at = PUT(at, ",\"remaining\":");
     at = json_out_number(at, row->remaining);

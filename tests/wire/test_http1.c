@@ -19,8 +19,8 @@ Test(http1, an_answer_byte_for_byte)
                              "date: Thu, 01 Jan 2026 00:00:00 GMT\r\n"
                              "content-length: 103\r\n"
                              "\r\n"
-                             "{\"allowed\":true,\"limit\":5,\"remaining\":4,\"reset_after_ms\":2000,"
-                             "\"limit_name\":\"tb\",\"reason\":\"UNDER_LIMIT\"}");
+                             "{\"allowed\":true,\"limit\":5,\"remaining\":4,"
+                             "\"reset_after_ms\":2000,\"limit_name\":\"tb\",\"reason\":\"UNDER_LIMIT\"}");
     cr_expect_eq(http.result, WIRE_MORE);
     http_deinit(&http);
 }
@@ -202,7 +202,8 @@ static void replay(const char *text, size_t step, struct buf *out, enum wire_res
     *result = WIRE_MORE;
     for (size_t at = 0, size = strlen(text); at < size && *result == WIRE_MORE; at += step) {
         size_t left = size - at;
-        *result = fixture_feed(&http.fixture, slice_make(text + at, left < step ? left : step), out);
+        struct slice piece = slice_make(text + at, left < step ? left : step);
+        *result = fixture_feed(&http.fixture, piece, out);
     }
     http_deinit(&http);
 }
@@ -258,7 +259,7 @@ Test(http1, connections_end_when_either_side_says_so)
     struct http http;
     http_init(&http);
     const char *answer = http_say(
-        &http, HEAD("GET /v1/should-allow?key=a&route=big HTTP/1.1") "Connection: x, close\r\n\r\n");
+        &http, HEAD("GET /v1/should-allow?key=a&route=big HTTP/1.1") "Connection: x,close\r\n\r\n");
     expect_status(answer, 200);
     expect_has(answer, "connection: close\r\n");
     cr_expect_eq(http.result, WIRE_CLOSE);

@@ -270,7 +270,8 @@ Test(http_api, auth_takes_what_the_operator_wrote_unless_a_field_says_more)
 {
     struct http http;
     http_init(&http);
-    const char *answer = http_say(&http, AUTH("?route=tb&cost=2&key_header=X-User", "x-user: u\r\n"));
+    const char *answer =
+        http_say(&http, AUTH("?route=tb&cost=2&key_header=X-User", "x-user: u\r\n"));
     expect_has(answer, "r=3;");
     answer = http_say(&http, AUTH("?route=fw&cost=2&key_header=X-User",
                                   "X-User: v\r\nX-Sluice-Key: u\r\nX-Sluice-Route: tb\r\n"
@@ -410,9 +411,10 @@ Test(http_api, refund_and_reset_are_for_who_may)
     answer = http_post(&http, "/v1/reset", "{\"key\":\"a\",\"route\":\"tb\"}");
     expect_status(answer, 200);
     cr_expect_str_eq(http_body(answer), "{\"counters\":1}");
-    expect_status(http_post(&http, "/v1/reset", "{\"key\":\"a\",\"route\":\"tb\",\"cost\":1}"), 400);
-    expect_status(http_post(&http, "/v1/refund", "{\"key\":\"a\",\"route\":\"tb\",\"details\":true}"),
-                  400);
+    answer = http_post(&http, "/v1/reset", "{\"key\":\"a\",\"route\":\"tb\",\"cost\":1}");
+    expect_status(answer, 400);
+    answer = http_post(&http, "/v1/refund", "{\"key\":\"a\",\"route\":\"tb\",\"details\":true}");
+    expect_status(answer, 400);
     http.fixture.config.allow_changes = WIRE_CHANGES_NONE;
     answer = http_post(&http, "/v1/refund", "{\"key\":\"a\",\"route\":\"tb\"}");
     expect_status(answer, 403);
