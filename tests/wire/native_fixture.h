@@ -30,6 +30,13 @@ static const char fixture_limits[] =
     "  \"POST /login\": [tb]\n"
     "  \"GET /export\": [tb, lb]\n";
 
+static const char fixture_envoy[] =
+    "domain: rl\n"
+    "descriptors:\n"
+    "  - {key: foo, rate_limit: {unit: minute, requests_per_unit: 2}}\n"
+    "  - {key: foo, value: vip, rate_limit: {unlimited: true}}\n"
+    "  - {key: named, rate_limit: {unit: hour, requests_per_unit: 9, name: n\xC3\xA9}}\n";
+
 struct fixture {
     const struct wire_protocol *protocol;
     struct metrics *metrics;
@@ -75,7 +82,9 @@ static inline void fixture_init_as(struct fixture *fixture, const struct wire_pr
     fixture_require(fixture->metrics != NULL && fixture->store != NULL, "store");
     struct limits_file_options options = {.key = store_hash_key(fixture->store),
                                           .metrics = fixture->metrics,
-                                          .now_ns = FIXTURE_NOW_NS};
+                                          .now_ns = FIXTURE_NOW_NS,
+                                          .envoy_path = "envoy",
+                                          .envoy_text = slice_text(fixture_envoy)};
     limits_file_report_init(&report);
     fixture_require(limits_file_parse("limits", slice_text(fixture_limits), &options, &engine.set,
                                       &report) == STATUS_OK, "limits");
