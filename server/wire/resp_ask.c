@@ -34,10 +34,29 @@ bool resp_ask_check_key(struct slice key, struct request_error *error)
     return false;
 }
 
+/* Digits that surely fit: all but the largest numbers. */
+static inline bool read_digits(struct slice text, uint64_t *out)
+{
+    uint64_t value = 0;
+    if (text.size == 0 || text.size > 18 || (text.data[0] == '0' && text.size > 1)) {
+        return false;
+    }
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t digit = (uint8_t)(text.data[i] - '0');
+        if (digit > 9) {
+            return false;
+        }
+        value = value * 10 + digit;
+    }
+    *out = value;
+    return true;
+}
+
 static bool read_number(struct slice text, const char *field, uint64_t least, uint64_t most,
                         uint64_t *out, struct request_error *error)
 {
-    if (text_parse_u64(text, out) == STATUS_OK && *out >= least && *out <= most) {
+    bool read = read_digits(text, out) || text_parse_u64(text, out) == STATUS_OK;
+    if (read && *out >= least && *out <= most) {
         return true;
     }
     request_error_set(error, REQUEST_INVALID_ARGUMENT, field,

@@ -3,28 +3,44 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-static uint8_t *put_digits(uint8_t *at, uint64_t value)
+/* Two digits at a time: numbers are most of what is written here. */
+static inline uint8_t *put_digits(uint8_t *at, uint64_t value)
 {
+    static const char pairs[] = "00010203040506070809" "10111213141516171819"
+                                "20212223242526272829" "30313233343536373839"
+                                "40414243444546474849" "50515253545556575859"
+                                "60616263646566676869" "70717273747576777879"
+                                "80818283848586878889" "90919293949596979899";
     uint8_t digits[20];
-    uint32_t count = 0;
-    do {
-        digits[count++] = (uint8_t)('0' + value % 10);
-        value /= 10;
-    } while (value > 0);
-    while (count > 0) {
-        *at++ = digits[--count];
+    uint8_t *first = digits + sizeof(digits);
+    if (value < 10) {
+        *at = (uint8_t)('0' + value);
+        return at + 1;
     }
-    return at;
+    while (value >= 100) {
+        first -= 2;
+        memcpy(first, &pairs[2 * (value % 100)], 2);
+        value /= 100;
+    }
+    if (value >= 10) {
+        first -= 2;
+        memcpy(first, &pairs[2 * value], 2);
+    } else {
+        *--first = (uint8_t)('0' + value);
+    }
+    size_t size = (size_t)(digits + sizeof(digits) - first);
+    memcpy(at, first, size);
+    return at + size;
 }
 
-static uint8_t *put_end(uint8_t *at)
+static inline uint8_t *put_end(uint8_t *at)
 {
     *at++ = '\r';
     *at++ = '\n';
     return at;
 }
 
-static uint8_t *put_counted(uint8_t *at, uint8_t type, uint64_t value)
+static inline uint8_t *put_counted(uint8_t *at, uint8_t type, uint64_t value)
 {
     *at++ = type;
     return put_end(put_digits(at, value));

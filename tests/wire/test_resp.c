@@ -258,3 +258,24 @@ Test(resp, changes_are_the_local_peers)
     resp_script_say(&f, "DEL k", ":1\r\n");
     resp_fixture_deinit(&f);
 }
+
+/* Every length of number that a reply can have. */
+Test(resp, numbers_of_all_lengths)
+{
+    struct fixture f;
+    resp_fixture_init(&f);
+    int64_t number = 1;
+    for (int digits = 1; digits <= 15; digits++, number *= 10) {
+        for (int64_t burst = number - 1; burst <= number + 1; burst++) {
+            char line[80];
+            if (burst > 999999999999998) {
+                continue;
+            }
+            (void)snprintf(line, sizeof(line), "CL.THROTTLE %d.%lld %lld 1 1 0", digits,
+                           (long long)burst, (long long)burst);
+            resp_script_throttle(&f, 0, line,
+                                 &(const int64_t[5]){0, burst + 1, burst + 1, -1, 0});
+        }
+    }
+    resp_fixture_deinit(&f);
+}
