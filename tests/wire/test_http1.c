@@ -20,7 +20,8 @@ Test(http1, an_answer_byte_for_byte)
                              "content-length: 103\r\n"
                              "\r\n"
                              "{\"allowed\":true,\"limit\":5,\"remaining\":4,"
-                             "\"reset_after_ms\":2000,\"limit_name\":\"tb\",\"reason\":\"UNDER_LIMIT\"}");
+                             "\"reset_after_ms\":2000,\"limit_name\":\"tb\","
+                             "\"reason\":\"UNDER_LIMIT\"}");
     cr_expect_eq(http.result, WIRE_MORE);
     http_deinit(&http);
 }
