@@ -39,11 +39,22 @@ bool state_out_open(struct state_out *out, const struct state_dir *dir,
     return true;
 }
 
+/* A file whose name may not last is taken back: were it left and not used, a start would think that
+ * the file before it ends where this one begins. */
 bool state_out_commit(struct state_out *out, const struct state_dir *dir)
 {
     struct names names = names_of(&out->preamble);
-    return state_out_flush(out, 0) && fsync(out->fd) == 0 &&
-           renameat(dir->fd, names.aside, dir->fd, names.name) == 0 && state_dir_sync(dir);
+    if (!state_out_flush(out, 0) || fsync(out->fd) != 0 ||
+        renameat(dir->fd, names.aside, dir->fd, names.name) != 0) {
+        return false;
+    }
+    if (state_dir_sync(dir)) {
+        return true;
+    }
+    int number = errno;
+    bool taken_back = unlinkat(dir->fd, names.name, 0) == 0;
+    errno = number;
+    return !taken_back;
 }
 
 void state_out_abandon(struct state_out *out, const struct state_dir *dir)
