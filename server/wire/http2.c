@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "wire/http2_decide.h"
+#include "wire/wire_scratch.h"
 
 #include <stdlib.h>
 
@@ -256,7 +257,8 @@ static void *http2_open(struct wire_worker *worker, const struct wire_peer *peer
     }
     session->worker = worker;
     session->peer = *peer;
-    http2_memory_init(&session->memory);
+    session->streams.pool = ((struct wire_scratch *)worker->scratch)->http2;
+    http2_memory_init(&session->memory, session->streams.pool);
     if (!http2_begin(session) || http2_send(session, out) != WIRE_MORE) {
         http2_close(&data);
     }

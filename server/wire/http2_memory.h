@@ -3,15 +3,17 @@
 #ifndef WIRE_HTTP2_MEMORY_H
 #define WIRE_HTTP2_MEMORY_H
 
+#include "wire/http2_pool.h"
+
 #include <nghttp2/nghttp2.h>
-#include <stddef.h>
 
 struct http2_memory {
     nghttp2_mem functions; /* for nghttp2_session_server_new3; points back at this */
+    struct http2_pool *pool;
     size_t bytes;          /* held now */
 };
 
 /* `memory` must not move afterwards. */
-void http2_memory_init(struct http2_memory *memory);
+void http2_memory_init(struct http2_memory *memory, struct http2_pool *pool);
 
 #endif

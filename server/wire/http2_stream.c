@@ -2,8 +2,7 @@
 
 #include <stdlib.h>
 
-/* Done-with streams that a connection keeps, and what each may keep of its buffers. */
-#define HTTP2_STREAM_SPARES 64u
+/* What a stream that is done with may keep of each of its buffers. */
 #define HTTP2_STREAM_KEEP_BYTES 512u
 /* A header's size in a list: RFC 9113, 6.5.2. */
 #define HTTP2_STREAM_FIELD_BYTES 32u
@@ -48,13 +47,15 @@ static struct http2_stream *http2_stream_create(void)
     return stream;
 }
 
-static void http2_stream_destroy(struct http2_stream *stream)
+void http2_stream_destroy(struct http2_stream **stream_at)
 {
+    struct http2_stream *stream = *stream_at;
     buf_deinit(&stream->head);
     buf_deinit(&stream->body);
     buf_deinit(&stream->answer);
     buf_deinit(&stream->sentence);
     free(stream);
+    *stream_at = NULL;
 }
 
 /* Everything but the buffers, which are empty. */
@@ -73,11 +74,8 @@ static void http2_stream_clear(struct http2_stream *stream, int32_t id, int64_t 
 
 struct http2_stream *http2_stream_take(struct http2_streams *streams, int32_t id, int64_t now_ns)
 {
-    struct http2_stream *stream = streams->spare;
-    if (stream != NULL) {
-        streams->spare = stream->next;
-        streams->spare_count--;
-    } else {
+    struct http2_stream *stream = http2_pool_take_stream(streams->pool);
+    if (stream == NULL) {
         stream = http2_stream_create();
     }
     if (stream != NULL) {
@@ -114,19 +112,15 @@ void http2_stream_give_back(struct http2_streams *streams, struct http2_stream *
     http2_stream_unlink(streams, stream);
     http2_stream_drop_body(streams, stream);
     streams->answer_bytes -= stream->answer.size;
-    if (streams->spare_count >= HTTP2_STREAM_SPARES) {
-        http2_stream_destroy(stream);
-        return;
-    }
     buf_clear(&stream->head);
     buf_clear(&stream->answer);
     buf_clear(&stream->sentence);
     buf_trim(&stream->head, HTTP2_STREAM_KEEP_BYTES);
     buf_trim(&stream->answer, HTTP2_STREAM_KEEP_BYTES);
     buf_trim(&stream->sentence, HTTP2_STREAM_KEEP_BYTES);
-    stream->next = streams->spare;
-    streams->spare = stream;
-    streams->spare_count++;
+    if (!http2_pool_keep_stream(streams->pool, stream)) {
+        http2_stream_destroy(&stream);
+    }
 }
 
 void http2_stream_deinit(struct http2_streams *streams)
@@ -134,13 +128,8 @@ void http2_stream_deinit(struct http2_streams *streams)
     struct http2_stream *stream;
     for (int phase = 0; phase < HTTP2_PHASES; phase++) {
         while ((stream = streams->lists[phase].first) != NULL) {
-            http2_stream_unlink(streams, stream);
-            http2_stream_destroy(stream);
+            http2_stream_give_back(streams, stream);
         }
-    }
-    while ((stream = streams->spare) != NULL) {
-        streams->spare = stream->next;
-        http2_stream_destroy(stream);
     }
 }
 

@@ -2,11 +2,12 @@
  *
  *   arriving -> ready -> answered        each stream is on exactly one of these lists
  *
- * Streams that are done with are kept for the next ones, so that a busy connection allocates none. */
+ * Streams that are done with are left for the next ones (http2_pool). */
 #ifndef WIRE_HTTP2_STREAM_H
 #define WIRE_HTTP2_STREAM_H
 
 #include "wire/grpc.h"
+#include "wire/http2_pool.h"
 #include "wire/http_api.h"
 
 enum http2_phase {
@@ -34,6 +35,7 @@ struct http2_stream {
     bool head_too_large;
     bool body_too_large;
     bool timeout_invalid;
+    unsigned rights;    /* enum access_right, of a call: what its token is good for */
     int64_t begun_ns;
     int64_t timeout_ns; /* grpc-timeout; -1: none */
     uint32_t header_count;
@@ -53,8 +55,7 @@ struct http2_stream_list {
 /* The streams of one connection. */
 struct http2_streams {
     struct http2_stream_list lists[HTTP2_PHASES];
-    struct http2_stream *spare; /* through next */
-    uint32_t spare_count;
+    struct http2_pool *pool;
     size_t body_bytes;   /* bodies that are held */
     size_t answer_bytes; /* answers that nghttp2 has not taken */
     const struct grpc_method *latest; /* what the latest path named: most likely the next, too */
@@ -67,6 +68,8 @@ void http2_stream_move(struct http2_streams *streams, struct http2_stream *strea
 /* Done with. */
 void http2_stream_give_back(struct http2_streams *streams, struct http2_stream *stream);
 void http2_stream_deinit(struct http2_streams *streams);
+/* One that is on no list. */
+void http2_stream_destroy(struct http2_stream **stream);
 
 /* A header field has come. What is too much is noted and no longer stored. */
 void http2_stream_header(struct http2_streams *streams, struct http2_stream *stream,

@@ -5,6 +5,7 @@
 #define WIRE_WIRE_SCRATCH_H
 
 #include "engine/engine_throttle.h"
+#include "wire/http2_pool.h"
 #include "wire/wire.h"
 
 /* Requests prepared (hashed, their counters fetched into the cache) before the first is decided:
@@ -24,6 +25,7 @@ struct wire_scratch {
     struct wire_scratch_entry entries[WIRE_SCRATCH_AHEAD];
     struct engine_throttle throttles[WIRE_SCRATCH_AHEAD];
     struct decision decision;
+    struct http2_pool *http2; /* what its HTTP/2 connections leave for each other */
 };
 
 struct wire_scratch *wire_scratch_create(void); /* NULL: no memory */
