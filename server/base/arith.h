@@ -33,8 +33,13 @@ static inline uint64_t arith_div_floor(uint64_t x, struct arith_divisor d)
 
 static inline uint64_t arith_div_ceil(uint64_t x, struct arith_divisor d)
 {
-    uint64_t quotient = arith_div_floor(x, d);
-    return quotient + (quotient * d.value != x);
+    uint64_t quotient = (uint64_t)(((arith_u128)x * d.reciprocal) >> 64);
+    uint64_t rest = x - quotient * d.value;
+    while (rest > d.value) {
+        rest -= d.value;
+        quotient++;
+    }
+    return quotient + (rest > 0);
 }
 
 static inline int64_t arith_clamp_ns(arith_u128 ns)

@@ -7,6 +7,8 @@
 
 #include "base/hash.h"
 
+#include <endian.h>
+
 struct siphash {
     uint64_t v0;
     uint64_t v1;
@@ -19,19 +21,19 @@ static inline uint64_t siphash_rotate(uint64_t word, unsigned bits)
     return word << bits | word >> (64 - bits);
 }
 
-/* Little-endian, whatever the machine; compilers make one load of it. */
+/* Little-endian, whatever the machine. */
 static inline uint64_t siphash_load_64(const uint8_t *at)
 {
-    uint64_t word = 0;
-    for (unsigned i = 0; i < sizeof(word); i++) {
-        word |= (uint64_t)at[i] << (8 * i);
-    }
-    return word;
+    uint64_t word;
+    memcpy(&word, at, sizeof(word));
+    return le64toh(word);
 }
 
 static inline uint64_t siphash_load_32(const uint8_t *at)
 {
-    return (uint64_t)at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 | (uint64_t)at[3] << 24;
+    uint32_t word;
+    memcpy(&word, at, sizeof(word));
+    return le32toh(word);
 }
 
 static inline void siphash_round(struct siphash *s)

@@ -123,8 +123,9 @@ bool engine_prepare(struct engine_worker *worker, const struct request *request,
 
 /* After a call to the store that did not succeed: makes the plan anew when the limits were
  * replaced meanwhile. False: *error says why there is no answer. */
-static bool recover(struct engine_worker *worker, enum status status, struct engine_plan *plan,
-                    enum engine_purpose purpose, int64_t now_ns, struct request_error *error)
+static __attribute__((noinline)) bool
+recover(struct engine_worker *worker, enum status status, struct engine_plan *plan,
+        enum engine_purpose purpose, int64_t now_ns, struct request_error *error)
 {
     if (status != STATUS_STALE) {
         request_error_set(error, REQUEST_UNAVAILABLE, "", "the request could not be decided: %s",
@@ -165,6 +166,10 @@ bool engine_decide(struct engine_worker *worker, struct engine_plan *plan, int64
         if (!recover(worker, status, plan, ENGINE_DECIDE, now_ns, error)) {
             return false;
         }
+    }
+    if (plan->plain &&
+        engine_answer_plain(worker->metrics, &worker->scratch, plan, decision)) {
+        return true;
     }
     const struct engine_row *shown = engine_answer_make(&worker->scratch, plan, now_ns, decision);
     engine_answer_count(worker->metrics, &worker->scratch, plan, shown, decision);

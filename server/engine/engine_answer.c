@@ -229,15 +229,9 @@ const struct engine_row *engine_answer_make(const struct engine_scratch *scratch
                                             const struct engine_plan *plan, int64_t now_ns,
                                             struct decision *decision)
 {
-    struct decision_row *shown = &decision->shown;
-    const struct engine_row *row = NULL;
-    if (plan->plain && !plan->request->details) {
-        row = &scratch->rows[plan->first];
-        fill_row(shown, scratch, row, now_ns);
-        decision->row_count = 0;
-        return row;
-    }
     struct tally tally = tally_rows(scratch, plan);
+    const struct engine_row *row = NULL;
+    struct decision_row *shown = &decision->shown;
     bool refused = tally.refusing != NONE;
     uint32_t index = refused ? tally.refusing : tally.least;
 
@@ -259,6 +253,31 @@ const struct engine_row *engine_answer_make(const struct engine_scratch *scratch
         fill_details(decision, scratch, plan, now_ns);
     }
     return row;
+}
+
+bool engine_answer_plain(struct metrics_worker *metrics, const struct engine_scratch *scratch,
+                         const struct engine_plan *plan, struct decision *decision)
+{
+    const struct policy_limit *limit = scratch->rows[plan->first].limit;
+    const struct store_item *item = &scratch->items[plan->first];
+    if (item->verdict != STORE_ADMITTED || item->evicted != STORE_GONE ||
+        plan->request->details) {
+        return false;
+    }
+    decision->shown = (struct decision_row){.limit_name = limit->name,
+                                            .allowed = true,
+                                            .algorithm = limit->algorithm,
+                                            .reason = REASON_UNDER_LIMIT,
+                                            .limit = item->policy->burst,
+                                            .quota = item->policy->limit,
+                                            .burst = item->policy->burst,
+                                            .remaining = item->report.remaining,
+                                            .retry_after_ns = DECISION_ABSENT,
+                                            .reset_after_ns = item->report.reset_after_ns,
+                                            .delay_ns = item->report.delay_ns};
+    decision->row_count = 0;
+    metrics_decision(metrics, limit->metric, METRICS_ALLOWED);
+    return true;
 }
 
 static enum metrics_outcome metric_of(enum reason reason)

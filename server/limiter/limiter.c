@@ -105,24 +105,12 @@ void limiter_report_admitted(const struct limiter_policy *asked,
     algorithm_of(asked)->report_admitted(asked, step, cost, now_ns, out);
 }
 
-enum limiter_outcome limiter_decide(const struct limiter_policy *asked,
-                                    const struct limiter_policy *held,
-                                    const struct limiter_state *state, uint64_t cost,
-                                    int64_t now_ns, struct limiter_step *step,
-                                    struct limiter_report *out)
+bool limiter_admit_brief(const struct limiter_policy *policy, const struct limiter_state *state,
+                         uint64_t cost, int64_t now_ns, struct limiter_state *next,
+                         struct limiter_report *out)
 {
-    bool charges = cost > 0 && cost <= asked->burst;
-    if (charges && asked->algorithm == LIMITER_TOKEN_BUCKET &&
-        token_bucket_admit_brief(asked, held, state, cost, now_ns, step, out)) {
-        return LIMITER_ADMIT;
-    }
-    enum limiter_outcome outcome = limiter_admit(asked, held, state, cost, now_ns, step);
-    if (charges && outcome == LIMITER_ADMIT) {
-        limiter_report_admitted(asked, held, state, step, cost, now_ns, out);
-    } else {
-        limiter_report(asked, held, state, cost, outcome, now_ns, out);
-    }
-    return outcome;
+    return policy->algorithm == LIMITER_TOKEN_BUCKET && cost > 0 && cost <= policy->burst &&
+           token_bucket_admit_brief(policy, state, cost, now_ns, next, out);
 }
 
 bool limiter_refund(const struct limiter_policy *held, const struct limiter_state *state,

@@ -118,13 +118,12 @@ void limiter_report_admitted(const struct limiter_policy *asked,
                              const struct limiter_state *before, const struct limiter_step *step,
                              uint64_t cost, int64_t now_ns, struct limiter_report *out);
 
-/* limiter_admit and the report that goes with it in one call: limiter_report_admitted's where *step
- * is to be applied, else limiter_report's. */
-enum limiter_outcome limiter_decide(const struct limiter_policy *asked,
-                                    const struct limiter_policy *held,
-                                    const struct limiter_state *state, uint64_t cost,
-                                    int64_t now_ns, struct limiter_step *step,
-                                    struct limiter_report *out);
+/* The way of nearly every question, limiter_admit and limiter_report_admitted at once: a token
+ * bucket with amounts below 2^64 parts, held by the same policy, admits. Fills *next and *out.
+ * False: it is not so simple, nothing was filled. */
+bool limiter_admit_brief(const struct limiter_policy *policy, const struct limiter_state *state,
+                         uint64_t cost, int64_t now_ns, struct limiter_state *next,
+                         struct limiter_report *out);
 
 /* Gives back up to `units`; never an error. False: nothing to give back, leave the counter. */
 bool limiter_refund(const struct limiter_policy *held, const struct limiter_state *state,

@@ -58,29 +58,35 @@ static inline uint64_t token_bucket_remaining(const struct limiter_policy *asked
     return units < asked->burst ? asked->burst - (uint64_t)units : 0;
 }
 
-/* The way of nearly every question: admitted, and all amounts below 2^64 parts. Admits and reports
- * at once; false: not so, nothing was filled. `cost` is 1 … asked->burst. */
-static inline bool token_bucket_admit_brief(const struct limiter_policy *asked,
-                                            const struct limiter_policy *held,
+/* limiter_admit_brief's; `cost` is 1 … B. */
+static inline bool token_bucket_admit_brief(const struct limiter_policy *policy,
                                             const struct limiter_state *state, uint64_t cost,
-                                            int64_t now_ns, struct limiter_step *step,
+                                            int64_t now_ns, struct limiter_state *next,
                                             struct limiter_report *out)
 {
-    arith_u128 used = (arith_u128)cost * (uint64_t)asked->window_ns;
-    int64_t at_ns = now_ns;
-    if (state != NULL && (state->lo | state->hi) != 0) {
-        at_ns = instant_of(state, now_ns);
-        arith_u128 drained = (arith_u128)instant_gap(at_ns, state->time_ns) * held->limit;
-        used += drained < state->lo ? state->lo - (uint64_t)drained : 0;
-        used = state->hi == 0 ? used : UINT64_MAX + (arith_u128)1;
-    }
-    if (used >> 64 != 0 || used > (arith_u128)asked->burst * (uint64_t)asked->window_ns) {
+    uint64_t window = (uint64_t)policy->window_ns;
+    uint64_t drained;
+    uint64_t own;
+    uint64_t used;
+    uint64_t capacity;
+    if (state->hi != 0 || state->time_ns > now_ns ||
+        __builtin_mul_overflow(cost, window, &own)) {
         return false;
     }
-    uint64_t drain_ns = arith_div_ceil((uint64_t)used, asked->by_limit);
-    *step = (struct limiter_step){.next = {.time_ns = at_ns, .lo = (uint64_t)used}};
-    *out = (struct limiter_report){.remaining = token_bucket_remaining(asked, used),
-                                   .reset_after_ns = instant_wait_ns(now_ns, at_ns, drain_ns)};
+    if (__builtin_mul_overflow(instant_gap(now_ns, state->time_ns), policy->limit, &drained)) {
+        drained = UINT64_MAX;
+    }
+    uint64_t left = drained < state->lo ? state->lo - drained : 0;
+    if (__builtin_add_overflow(left, own, &used) ||
+        (!__builtin_mul_overflow(policy->burst, window, &capacity) && used > capacity)) {
+        return false;
+    }
+    uint64_t units = arith_div_ceil(used, policy->by_window);
+    uint64_t drain_ns = arith_div_ceil(used, policy->by_limit);
+    *next = (struct limiter_state){.time_ns = now_ns, .lo = used};
+    *out = (struct limiter_report){
+        .remaining = policy->burst - units,
+        .reset_after_ns = drain_ns < INT64_MAX ? (int64_t)drain_ns : INT64_MAX};
     return true;
 }
 

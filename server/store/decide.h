@@ -53,11 +53,10 @@ struct decide {
 
 enum decide_result { DECIDE_DONE, DECIDE_STALE, DECIDE_OTHERWISE };
 
-/* The straight path: one item, its counter there or (unless `bounded`) easily made. OTHERWISE:
- * nothing was done, go the long way. */
+/* The straight path: one item, its counter there or (in a store without a bound) easily made.
+ * OTHERWISE: nothing was done, go the long way. */
 enum decide_result decide_one(struct shard *shard, const struct store_policies *policies,
-                              struct store_item *item, struct table_key key, int64_t now_ns,
-                              bool bounded, bool *allowed);
+                              struct store_item *item, struct table_key key, int64_t now_ns);
 
 bool decide_look(struct decide *decide);
 /* Does every enforced item pass, if there is room? After decide_look. */

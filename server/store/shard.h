@@ -11,6 +11,7 @@ struct shard {
     const struct store_policies *policies; /* in force */
     uint32_t generation;                   /* COUNTER_GENERATION or 0 */
     uint32_t index;
+    bool bounded; /* the store has a bound on counters: whoever makes one asks the store first */
     int64_t latest_ns; /* latest now that a request brought */
     int64_t due_ns;    /* no counter is as if never used before this instant */
     struct table table;

@@ -32,6 +32,7 @@ struct store *store_create_from(const struct store_config *config,
     for (uint32_t i = 0; i < count; i++) {
         store_lock_init(&store->shards[i].lock);
         shard_init(&store->shards[i].shard, i, store->shard_bits);
+        store->shards[i].shard.bounded = config->max_counters > 0;
     }
     return store;
 }
@@ -211,9 +212,9 @@ static enum status help(struct store_room *room, struct store_hold *hold, enum a
     return status;
 }
 
-static enum status decide_together(struct store *store, const struct store_policies *policies,
-                                   struct store_item *items, uint32_t count, int64_t now_ns,
-                                   bool *allowed)
+static __attribute__((noinline)) enum status
+decide_together(struct store *store, const struct store_policies *policies, struct store_item *items,
+                uint32_t count, int64_t now_ns, bool *allowed)
 {
     struct decide decide;
     struct store_hold hold;
@@ -249,17 +250,21 @@ enum status store_decide(struct store *store, const struct store_policies *polic
         struct table_key key = table_key_of(items[0].id);
         struct store_shard *shard = store_shard_of(store, key);
         store_lock_take(&shard->lock);
-        enum decide_result result =
-            decide_one(&shard->shard, policies, items, key, now_ns,
-                       store->config.max_counters > 0, allowed);
+        enum decide_result result = decide_one(&shard->shard, policies, items, key, now_ns);
         struct pages_run *dropped = shard->shard.memory.pages.dropped;
-        shard->shard.memory.pages.dropped = NULL;
+        if (dropped != NULL) {
+            shard->shard.memory.pages.dropped = NULL;
+        }
         store_lock_drop(&shard->lock);
         if (dropped != NULL) {
             store_hold_unmap(store, dropped);
         }
-        if (result != DECIDE_OTHERWISE) {
-            return result == DECIDE_DONE ? STATUS_OK : STATUS_STALE;
+        if (result == DECIDE_STALE) {
+            return STATUS_STALE;
+        }
+        if (result == DECIDE_DONE) {
+            *allowed = items[0].verdict == STORE_ADMITTED || items[0].shadow;
+            return STATUS_OK;
         }
     }
     return decide_together(store, policies, items, count, now_ns, allowed);

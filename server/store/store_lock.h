@@ -32,10 +32,11 @@ static inline void store_lock_relax(void)
 #endif
 }
 
-/* Reads while it waits, so that waiters do not take the line from the holder. */
-static inline void store_lock_take(struct store_lock *lock)
+/* Reads while it waits, so that waiters do not take the line from the holder. Seldom needed, so
+ * it is kept out of the way. */
+static __attribute__((noinline, unused)) void store_lock_wait(struct store_lock *lock)
 {
-    while (!store_lock_try(lock)) {
+    do {
         for (int spins = 0; atomic_load_explicit(&lock->taken, memory_order_relaxed) != 0;
              spins++) {
             if (spins < STORE_LOCK_SPINS) {
@@ -44,6 +45,13 @@ static inline void store_lock_take(struct store_lock *lock)
                 (void)sched_yield();
             }
         }
+    } while (!store_lock_try(lock));
+}
+
+static inline void store_lock_take(struct store_lock *lock)
+{
+    if (!store_lock_try(lock)) {
+        store_lock_wait(lock);
     }
 }
 

@@ -18,15 +18,11 @@ Test(limiter, policy_init)
 {
     struct limiter_policy bucket = counter_policy(LIMITER_TOKEN_BUCKET, 60, 20, SECONDS(60));
     cr_assert_eq(bucket.burst, 20u);
-    cr_assert(bucket.narrow);
-    cr_assert_eq(bucket.capacity, UINT64_C(1200000000000));
     cr_assert_eq(bucket.by_window.value, UINT64_C(60000000000));
     cr_assert_eq(bucket.by_limit.value, 60u);
 
     struct limiter_policy plain = counter_policy(LIMITER_LEAKY_BUCKET, 60, 0, SECONDS(60));
     cr_assert_eq(plain.burst, 60u);
-    struct limiter_policy wide = counter_policy(LIMITER_TOKEN_BUCKET, 1, 999999999999999, DAYS(1));
-    cr_assert_not(wide.narrow);
     struct limiter_policy window = counter_policy(LIMITER_FIXED_WINDOW, 7, 99, SECONDS(60));
     cr_assert_eq(window.burst, 7u);
 
@@ -36,6 +32,52 @@ Test(limiter, policy_init)
     limiter_policy_init(&daily, LIMITER_FIXED_WINDOW, 7, 0, DAYS(1), &day);
     cr_assert_eq(daily.window_ns, 0);
     cr_assert_eq(daily.calendar, &day);
+}
+
+static uint64_t random_below(uint64_t *random, unsigned bits)
+{
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    return (*random >> 8) & ((UINT64_C(1) << bits) - 1);
+}
+
+/* Where the brief way answers at all it answers as the long one does, and near the ends of 64 bits
+ * it does not answer wrongly; it does answer the everyday questions. */
+Test(limiter, the_brief_way_is_the_long_one)
+{
+    uint64_t random = UINT64_C(88172645463325252);
+    unsigned answered = 0;
+    for (unsigned i = 0; i < 2000000; i++) {
+        unsigned bits = 1 + (unsigned)random_below(&random, 6) % 49;
+        struct limiter_policy policy =
+            counter_policy(i % 16 == 0 ? LIMITER_LEAKY_BUCKET : LIMITER_TOKEN_BUCKET,
+                           random_below(&random, bits), random_below(&random, bits),
+                           1 + (int64_t)random_below(&random, 1 + (bits + i) % 58));
+        struct limiter_state state = {.time_ns = (int64_t)random_below(&random, 50),
+                                      .lo = random_below(&random, 1 + (i / 7) % 56)
+                                            << random_below(&random, 3),
+                                      .hi = i % 32 == 0};
+        uint64_t cost = random_below(&random, 1 + i % 8);
+        int64_t now_ns = state.time_ns + (int64_t)random_below(&random, 1 + i % 40) - 100;
+        struct limiter_state next = {0};
+        struct limiter_report brief = {0};
+        struct limiter_report full;
+        struct limiter_step step;
+        if (!limiter_admit_brief(&policy, &state, cost, now_ns, &next, &brief)) {
+            continue;
+        }
+        answered++;
+        cr_assert_eq(limiter_admit(&policy, &policy, &state, cost, now_ns, &step),
+                     LIMITER_ADMIT);
+        limiter_report_admitted(&policy, &policy, &state, &step, cost, now_ns, &full);
+        cr_assert(next.time_ns == step.next.time_ns && next.lo == step.next.lo &&
+                  next.hi == step.next.hi);
+        cr_assert(brief.remaining == full.remaining && brief.delay_ns == full.delay_ns &&
+                  brief.retry_after_ns == full.retry_after_ns &&
+                  brief.reset_after_ns == full.reset_after_ns);
+    }
+    cr_assert_gt(answered, 100000u);
 }
 
 Test(limiter, a_refund_of_nothing)

@@ -300,22 +300,22 @@ static bool same_report(const struct limiter_report *a, const struct limiter_rep
            a->reset_after_ns == b->reset_after_ns && a->delay_ns == b->delay_ns;
 }
 
-/* The numbers that the same policy gives when it must take the 128-bit path. */
-static void check_wide_path(const struct scene *s, struct limiter_policy asked, uint64_t cost,
-                            enum limiter_outcome outcome, const struct limiter_step *step,
-                            const struct limiter_report *narrow)
+/* Where the brief way answers, it answers the same. */
+static void check_brief_way(const struct scene *s, const struct limiter_policy *asked,
+                            uint64_t cost, enum limiter_outcome outcome,
+                            const struct limiter_step *step, const struct limiter_report *report)
 {
-    const struct limiter_policy *held = s->exists ? &s->plans[s->held] : &asked;
-    const struct limiter_state *state = s->exists ? &s->state : NULL;
-    struct limiter_report report;
-    asked.narrow = false;
-    asked.capacity = 0;
-    if (outcome == LIMITER_ADMIT) {
-        limiter_report_admitted(&asked, held, state, step, cost, s->now_ns, &report);
-    } else {
-        limiter_report(&asked, held, state, cost, outcome, s->now_ns, &report);
+    struct limiter_state next;
+    struct limiter_report brief;
+    if (!s->exists || &s->plans[s->held] != asked ||
+        !limiter_admit_brief(asked, &s->state, cost, s->now_ns, &next, &brief)) {
+        return;
     }
-    check(s, same_report(&report, narrow), "the 128-bit path", (int64_t)report.remaining);
+    check(s, outcome == LIMITER_ADMIT, "the brief way's outcome", outcome);
+    check(s, next.time_ns == step->next.time_ns && next.lo == step->next.lo &&
+                 next.hi == step->next.hi,
+          "the brief way's state", (int64_t)next.lo);
+    check(s, same_report(&brief, report), "the brief way's report", (int64_t)brief.remaining);
 }
 
 static void request(struct scene *s, int plan, uint64_t cost)
@@ -335,7 +335,7 @@ static void request(struct scene *s, int plan, uint64_t cost)
     } else {
         limiter_report(asked, held, state, cost, outcome, s->now_ns, &report);
     }
-    check_wide_path(s, *asked, cost, outcome, &step, &report);
+    check_brief_way(s, asked, cost, outcome, &step, &report);
     if (outcome == LIMITER_ADMIT && cost > 0) {
         wide queued = reference_queued(reference, s->now_ns);
         reference_charge(reference, numbers_of(asked), cost, s->now_ns);
