@@ -210,9 +210,12 @@ bool access_check(const struct wire_peer *peer, enum access_right right,
 
 bool access_may_change(const struct wire_config *config, const struct wire_peer *peer)
 {
+    if (config->access != NULL && (peer->rights & ACCESS_REFUND) == 0) {
+        return false;
+    }
     switch (config->allow_changes) {
     case WIRE_CHANGES_LOCAL:
-        return config->access == NULL ? peer->local : (peer->rights & ACCESS_REFUND) != 0;
+        return peer->local || config->access != NULL;
     case WIRE_CHANGES_ALL:
         return true;
     case WIRE_CHANGES_NONE:

@@ -256,6 +256,6 @@ static enum request_code should_rate_limit(struct grpc_call *call)
 }
 
 const struct grpc_method envoy_wire_methods[ENVOY_WIRE_METHODS] = {
-    {"/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", GRPC_UNARY,
+    {"/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit", GRPC_UNARY, ACCESS_ASK,
      should_rate_limit},
 };

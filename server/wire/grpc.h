@@ -32,6 +32,7 @@ enum grpc_kind {
 struct grpc_method {
     const char *path; /* "/sluice.v1.RateLimiter/ShouldAllow" */
     enum grpc_kind kind;
+    unsigned right; /* enum access_right that a token has to have; 0: none is asked for */
     /* REQUEST_OK: *call->out has the answer. Counts its requests (metrics_request); errors are
      * counted by the caller. */
     enum request_code (*handle)(struct grpc_call *call);

@@ -91,7 +91,7 @@ static enum request_code grpc_health_list(struct grpc_call *call)
 }
 
 const struct grpc_method grpc_health_methods[GRPC_HEALTH_METHODS] = {
-    {"/grpc.health.v1.Health/Check", GRPC_UNARY, grpc_health_check},
-    {"/grpc.health.v1.Health/Watch", GRPC_WATCH, grpc_health_watch},
-    {"/grpc.health.v1.Health/List", GRPC_UNARY, grpc_health_list},
+    {"/grpc.health.v1.Health/Check", GRPC_UNARY, 0, grpc_health_check},
+    {"/grpc.health.v1.Health/Watch", GRPC_WATCH, 0, grpc_health_watch},
+    {"/grpc.health.v1.Health/List", GRPC_UNARY, 0, grpc_health_list},
 };

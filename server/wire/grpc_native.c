@@ -169,8 +169,8 @@ static enum request_code grpc_native_reset(struct grpc_call *call)
 }
 
 const struct grpc_method grpc_native_methods[GRPC_NATIVE_METHODS] = {
-    {"/sluice.v1.RateLimiter/ShouldAllow", GRPC_UNARY, grpc_native_should_allow},
-    {"/sluice.v1.RateLimiter/ShouldAllowBatch", GRPC_UNARY, grpc_native_batch},
-    {"/sluice.v1.RateLimiter/Refund", GRPC_UNARY, grpc_native_refund},
-    {"/sluice.v1.RateLimiter/Reset", GRPC_UNARY, grpc_native_reset},
+    {"/sluice.v1.RateLimiter/ShouldAllow", GRPC_UNARY, ACCESS_ASK, grpc_native_should_allow},
+    {"/sluice.v1.RateLimiter/ShouldAllowBatch", GRPC_UNARY, ACCESS_ASK, grpc_native_batch},
+    {"/sluice.v1.RateLimiter/Refund", GRPC_UNARY, ACCESS_REFUND, grpc_native_refund},
+    {"/sluice.v1.RateLimiter/Reset", GRPC_UNARY, ACCESS_REFUND, grpc_native_reset},
 };

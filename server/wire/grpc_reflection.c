@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "wire/access.h"
 #include "wire/pb_fields.h"
 
 #include <sluice/descriptors.h>
@@ -281,8 +282,8 @@ static enum request_code grpc_reflection_info(struct grpc_call *call)
 }
 
 const struct grpc_method grpc_reflection_methods[GRPC_REFLECTION_METHODS] = {
-    {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", GRPC_STREAM,
+    {"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", GRPC_STREAM, ACCESS_ASK,
      grpc_reflection_info},
-    {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", GRPC_STREAM,
+    {"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", GRPC_STREAM, ACCESS_ASK,
      grpc_reflection_info},
 };

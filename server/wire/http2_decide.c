@@ -1,5 +1,6 @@
 #include "wire/http2_decide.h"
 
+#include "wire/access.h"
 #include "wire/http2_reply.h"
 
 /* A request too large in one way or another. */
@@ -103,8 +104,10 @@ static bool http2_decide_message(struct http2_session *session, struct http2_str
     struct wire_worker *worker = session->worker;
     struct request_error error;
     size_t before = stream->answer.size;
+    struct wire_peer peer = session->peer;
+    peer.rights = stream->rights;
     struct grpc_call call = {.worker = worker,
-                             .peer = &session->peer,
+                             .peer = &peer,
                              .now_ns = session->now_ns,
                              .message = message,
                              .draining = session->draining,
@@ -174,9 +177,44 @@ static void http2_decide_stream(struct http2_session *session, struct http2_stre
     }
 }
 
+/* What the call's token is good for. A call that stays open keeps what it began with. */
+static unsigned http2_decide_rights(struct http2_session *session,
+                                    const struct http2_stream *stream)
+{
+    struct wire_worker *worker = session->worker;
+    struct http_request request;
+    struct slice token;
+    uint32_t count;
+    if (worker->config->access == NULL) {
+        return ACCESS_ALL;
+    }
+    if (!http2_stream_headers(stream, worker->arena, &request)) {
+        return 0;
+    }
+    struct slice value = http_api_header(&request, "authorization", &count);
+    return count == 1 && access_bearer(value, &token) ? access_rights(worker, token) : 0;
+}
+
+/* May the call be answered? Whoever looks after the daemon's health shows no token. False: it was
+ * refused. */
+static bool http2_decide_admits(struct http2_session *session, struct http2_stream *stream)
+{
+    struct wire_peer peer = session->peer;
+    struct request_error error;
+    stream->rights = http2_decide_rights(session, stream);
+    peer.rights = stream->rights;
+    if (stream->method->right == 0 ||
+        access_check(&peer, (enum access_right)stream->method->right, &error)) {
+        return true;
+    }
+    http2_reply_status(session, stream, (int)error.code, &error);
+    return false;
+}
+
 static void http2_decide_call(struct http2_session *session, struct http2_stream *stream)
 {
-    if (!stream->submitted && http2_decide_refuse(session, stream)) {
+    if (!stream->submitted &&
+        (http2_decide_refuse(session, stream) || !http2_decide_admits(session, stream))) {
         return;
     }
     if (stream->method->kind == GRPC_UNARY) {

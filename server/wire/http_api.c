@@ -1,6 +1,7 @@
 /* The endpoints of the HTTP API: one table of what there is, and what all of them share. */
 #include "wire/http_api.h"
 
+#include "wire/access.h"
 #include "wire/http_admin.h"
 #include "wire/http_ask.h"
 #include "wire/http_auth.h"
@@ -19,21 +20,22 @@ struct http_endpoint {
     const char *path;
     unsigned methods; /* enum http_methods, or-ed */
     bool admin;       /* answered on admin listeners only */
+    unsigned right;   /* enum access_right that a token has to have; 0: none is asked for */
     void (*handle)(struct http_turn *turn);
 };
 
 static const struct http_endpoint http_endpoints[] = {
-    {"/v1/should-allow", HTTP_GET | HTTP_POST, false, http_ask_should_allow},
-    {"/v1/auth", HTTP_ANY, false, http_auth_handle},
-    {"/v1/should-allow-batch", HTTP_POST, false, http_batch_should_allow},
-    {"/v1/refund", HTTP_POST, false, http_ask_refund},
-    {"/v1/reset", HTTP_POST, false, http_ask_reset},
-    {"/json", HTTP_POST, false, http_envoy_handle},
-    {"/metrics", HTTP_GET, true, http_admin_metrics},
-    {"/healthz", HTTP_GET, true, http_admin_healthz},
-    {"/readyz", HTTP_GET, true, http_admin_readyz},
-    {"/v1/counters", HTTP_GET, true, http_admin_counters},
-    {"/v1/reload", HTTP_POST, true, http_admin_reload},
+    {"/v1/should-allow", HTTP_GET | HTTP_POST, false, ACCESS_ASK, http_ask_should_allow},
+    {"/v1/auth", HTTP_ANY, false, ACCESS_ASK, http_auth_handle},
+    {"/v1/should-allow-batch", HTTP_POST, false, ACCESS_ASK, http_batch_should_allow},
+    {"/v1/refund", HTTP_POST, false, ACCESS_REFUND, http_ask_refund},
+    {"/v1/reset", HTTP_POST, false, ACCESS_REFUND, http_ask_reset},
+    {"/json", HTTP_POST, false, ACCESS_ASK, http_envoy_handle},
+    {"/metrics", HTTP_GET, true, ACCESS_ADMIN, http_admin_metrics},
+    {"/healthz", HTTP_GET, true, 0, http_admin_healthz},
+    {"/readyz", HTTP_GET, true, 0, http_admin_readyz},
+    {"/v1/counters", HTTP_GET, true, ACCESS_ADMIN, http_admin_counters},
+    {"/v1/reload", HTTP_POST, true, ACCESS_ADMIN, http_admin_reload},
 };
 
 static const struct http_endpoint *http_find(struct slice path)
@@ -67,13 +69,43 @@ static bool http_takes(const struct http_endpoint *endpoint, struct slice method
     return endpoint->methods == HTTP_ANY || (endpoint->methods & asked) != 0;
 }
 
+/* What the request's token is good for. */
+static unsigned http_rights(struct wire_worker *worker, const struct http_request *request)
+{
+    struct slice token;
+    uint32_t count;
+    if (worker->config->access == NULL) {
+        return ACCESS_ALL;
+    }
+    struct slice value = http_api_header(request, "authorization", &count);
+    return count == 1 && access_bearer(value, &token) ? access_rights(worker, token) : 0;
+}
+
+/* May the request be answered at all? False: it was refused. */
+static bool http_may(struct http_turn *turn, const struct http_endpoint *endpoint)
+{
+    struct request_error error;
+    if (endpoint->admin && !turn->peer->admin) {
+        http_turn_problem(turn, 403, "", "answered on an admin listener only");
+        return false;
+    }
+    if (endpoint->right != 0 &&
+        !access_check(turn->peer, (enum access_right)endpoint->right, &error)) {
+        http_turn_error(turn, &error);
+        return false;
+    }
+    return true;
+}
+
 void http_api_handle(struct wire_worker *worker, const struct wire_peer *peer,
                      const struct http_request *request, int64_t now_ns,
                      struct http_response *response, uint64_t *answered)
 {
+    struct wire_peer own = *peer;
+    own.rights = http_rights(worker, request);
     struct http_turn turn = {.worker = worker,
                              .scratch = worker->scratch,
-                             .peer = peer,
+                             .peer = &own,
                              .request = request,
                              .now_ns = now_ns,
                              .response = response,
@@ -93,8 +125,7 @@ void http_api_handle(struct wire_worker *worker, const struct wire_peer *peer,
         http_turn_header(&turn, "allow", slice_text(http_allowed(endpoint->methods)));
         return;
     }
-    if (endpoint->admin && !peer->admin) {
-        http_turn_problem(&turn, 403, "", "answered on an admin listener only");
+    if (!http_may(&turn, endpoint)) {
         return;
     }
     engine_rewind(worker->engine);

@@ -18,6 +18,7 @@
 
 struct native_session {
     struct wire_peer peer;
+    struct access_login login; /* what an AuthRequest has shown; peer.rights follows from it */
 };
 
 enum native_next {
@@ -40,7 +41,7 @@ static void *native_open(struct wire_worker *worker, const struct wire_peer *pee
 {
     (void)worker;
     (void)out;
-    struct native_session *session = malloc(sizeof(*session));
+    struct native_session *session = calloc(1, sizeof(*session));
     if (session != NULL) {
         session->peer = *peer;
     }
@@ -103,7 +104,7 @@ static enum native_next native_gather(struct native_turn *turn, struct native_in
             return *length == NATIVE_DECODE_MORE ? NATIVE_MORE : NATIVE_BROKEN;
         }
         in->used += used;
-        if (!native_decode_frame(in->payload, &frame) ||
+        if (!turn->may_ask || !native_decode_frame(in->payload, &frame) ||
             frame.body != NATIVE_DECODE_SHOULD_ALLOW ||
             !native_decode_request(frame.bytes, &entry->request)) {
             return NATIVE_ODD;
@@ -219,11 +220,52 @@ static bool native_empty(struct native_turn *turn, uint64_t id,
     return pb_append_frame(&frame.base, turn->out);
 }
 
+static bool native_log_in(struct native_turn *turn, uint64_t id,
+                          const Sluice__V1__AuthRequest *message)
+{
+    struct native_session *session = turn->session;
+    struct slice token = slice_make(message->token.data, message->token.len);
+    bool good = access_log_in(turn->worker, &session->login, token);
+    session->peer.rights = access_login_rights(turn->worker, &session->login);
+    turn->may_ask = (session->peer.rights & ACCESS_ASK) != 0;
+    return good ? native_empty(turn, id, SLUICE__V1__SERVER_FRAME__BODY_AUTH)
+                : native_fail(turn, id, REQUEST_UNAUTHENTICATED,
+                              "the token is none of this daemon's (--tokens)");
+}
+
+/* May a frame of this kind be answered? False: *error says why not. */
+static bool native_may(const struct native_turn *turn, Sluice__V1__ClientFrame__BodyCase body,
+                       struct request_error *error)
+{
+    switch (body) {
+    case SLUICE__V1__CLIENT_FRAME__BODY_AUTH:
+        return true;
+    case SLUICE__V1__CLIENT_FRAME__BODY_SHOULD_ALLOW:
+    case SLUICE__V1__CLIENT_FRAME__BODY_SHOULD_ALLOW_BATCH:
+        return access_check(turn->peer, ACCESS_ASK, error);
+    case SLUICE__V1__CLIENT_FRAME__BODY_REFUND:
+    case SLUICE__V1__CLIENT_FRAME__BODY_RESET:
+        return access_check(turn->peer, ACCESS_REFUND, error);
+    case SLUICE__V1__CLIENT_FRAME__BODY_STATS:
+    case SLUICE__V1__CLIENT_FRAME__BODY_RELOAD:
+    case SLUICE__V1__CLIENT_FRAME__BODY_SNAPSHOT:
+        return access_check(turn->peer, ACCESS_ADMIN, error);
+    case SLUICE__V1__CLIENT_FRAME__BODY_PING:
+    case SLUICE__V1__CLIENT_FRAME__BODY__NOT_SET:
+    default:
+        return access_check(turn->peer, ACCESS_ALL, error); /* any right will do */
+    }
+}
+
 /* A frame that protobuf-c has read. */
 static bool native_message(struct native_turn *turn, const Sluice__V1__ClientFrame *message)
 {
     struct native_batch batch = {.id = message->id};
+    struct request_error error;
     engine_rewind(turn->worker->engine);
+    if (!native_may(turn, message->body_case, &error)) {
+        return native_turn_error(turn, message->id, &error);
+    }
     switch (message->body_case) {
     case SLUICE__V1__CLIENT_FRAME__BODY_SHOULD_ALLOW:
         return native_should_allow(turn, message->id, message->should_allow);
@@ -239,7 +281,7 @@ static bool native_message(struct native_turn *turn, const Sluice__V1__ClientFra
     case SLUICE__V1__CLIENT_FRAME__BODY_PING:
         return native_empty(turn, message->id, SLUICE__V1__SERVER_FRAME__BODY_PONG);
     case SLUICE__V1__CLIENT_FRAME__BODY_AUTH:
-        return native_empty(turn, message->id, SLUICE__V1__SERVER_FRAME__BODY_AUTH);
+        return native_log_in(turn, message->id, message->auth);
     case SLUICE__V1__CLIENT_FRAME__BODY_STATS:
     case SLUICE__V1__CLIENT_FRAME__BODY_RELOAD:
     case SLUICE__V1__CLIENT_FRAME__BODY_SNAPSHOT:
@@ -257,7 +299,7 @@ static bool native_odd(struct native_turn *turn, struct slice payload)
     struct native_decode_frame frame;
     struct native_batch batch;
     void *message;
-    if (native_decode_frame(payload, &frame) && frame.body == NATIVE_DECODE_BATCH &&
+    if (turn->may_ask && native_decode_frame(payload, &frame) && frame.body == NATIVE_DECODE_BATCH &&
         native_batch_scan(frame.id, frame.bytes, &batch)) {
         return native_batch_answer(turn, &batch);
     }
@@ -285,10 +327,14 @@ static enum wire_result native_feed(void *session, struct wire_worker *worker, s
                                     size_t *consumed, int64_t now_ns, struct buf *out,
                                     uint64_t *answered)
 {
-    const struct wire_peer *peer = &((struct native_session *)session)->peer;
+    struct native_session *own = session;
+    const struct wire_peer *peer = &own->peer;
+    own->peer.rights = access_login_rights(worker, &own->login);
     struct native_turn turn = {.worker = worker,
                                .scratch = worker->scratch,
+                               .session = own,
                                .peer = peer,
+                               .may_ask = (peer->rights & ACCESS_ASK) != 0,
                                .out = out,
                                .now_ns = now_ns,
                                .metrics = native_counts_as(peer)};

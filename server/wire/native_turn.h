@@ -5,10 +5,14 @@
 #include "wire/native_encode.h"
 #include "wire/wire_scratch.h"
 
+struct native_session;
+
 struct native_turn {
     struct wire_worker *worker;
     struct wire_scratch *scratch; /* the worker's */
+    struct native_session *session; /* native.c's; NULL for calls by other ways */
     const struct wire_peer *peer;
+    bool may_ask;
     struct buf *out;
     int64_t now_ns;
     uint64_t answered; /* decisions made */

@@ -73,7 +73,7 @@ static enum next gather(struct resp_turn *turn, struct input *in)
             continue;
         }
         enum resp_ask_kind kind = resp_ask_kind(in->command.arguments[0]);
-        if (kind == RESP_ASK_OTHER) {
+        if (kind == RESP_ASK_OTHER || (turn->session->peer.rights & ACCESS_ASK) == 0) {
             return NEXT_COMMAND;
         }
         resp_ask_prepare(turn, in->gathered++, kind, &in->command);
@@ -102,6 +102,7 @@ static enum wire_result resp_feed(void *session, struct wire_worker *worker, str
     enum next next = NEXT_AGAIN;
     input.bytes = in;
     input.used = 0;
+    turn.session->peer.rights = access_login_rights(worker, &turn.session->login);
     arena_reset(worker->arena);
     engine_enter(worker->engine);
     while (next == NEXT_AGAIN && out->size < WIRE_OUT_HIGH_BYTES && !out->failed) {

@@ -107,13 +107,39 @@ static void refuse_arity(struct resp_turn *turn, const struct resp_commands_row 
     resp_turn_fail(turn, "wrong number of arguments for '%s' command", name);
 }
 
+/* Commands that a peer may send before it has shown a token. */
+static bool is_open(struct slice name)
+{
+    return resp_turn_says(name, "AUTH") || resp_turn_says(name, "HELLO") ||
+           resp_turn_says(name, "QUIT") || resp_turn_says(name, "RESET");
+}
+
+static void refuse_stranger(struct resp_turn *turn)
+{
+    resp_reply_error_text(turn->out, "NOAUTH Authentication required.");
+    metrics_request_error(turn->worker->metrics, METRICS_RESP, REQUEST_UNAUTHENTICATED);
+}
+
+/* A question, which comes here only from a peer that may not ask. */
+static void refuse_question(struct resp_turn *turn)
+{
+    struct request_error error;
+    if (!access_check(&turn->session->peer, ACCESS_ASK, &error)) {
+        resp_turn_error(turn, &error);
+    }
+}
+
 void resp_commands_run(struct resp_turn *turn, const struct resp_command *command)
 {
     const struct resp_commands_row *row = resp_commands_find(command->arguments[0]);
-    if (row == NULL || row->run == NULL) {
+    if (turn->session->peer.rights == 0 && !is_open(command->arguments[0])) {
+        refuse_stranger(turn);
+    } else if (row == NULL) {
         refuse_unknown(turn, command);
     } else if (command->count < row->least || command->count > row->most) {
         refuse_arity(turn, row);
+    } else if (row->run == NULL) {
+        refuse_question(turn);
     } else {
         row->run(turn, command);
     }

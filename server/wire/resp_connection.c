@@ -47,11 +47,26 @@ static void append_greeting(struct resp_turn *turn)
     resp_reply_array(out, 0);
 }
 
+/* Without tokens whatever a client was configured with is good. False: answered. */
+static bool log_in(struct resp_turn *turn, struct slice token)
+{
+    struct resp_session *session = turn->session;
+    bool good = access_log_in(turn->worker, &session->login, token);
+    session->peer.rights = access_login_rights(turn->worker, &session->login);
+    if (!good) {
+        resp_reply_error_text(turn->out, "WRONGPASS invalid username-password pair or user is "
+                                         "disabled.");
+        metrics_request_error(turn->worker->metrics, METRICS_RESP, REQUEST_UNAUTHENTICATED);
+    }
+    return good;
+}
+
 /* HELLO [2|3 [AUTH user token] [SETNAME name]] */
 void resp_connection_hello(struct resp_turn *turn, const struct resp_command *command)
 {
     const struct slice *arguments = command->arguments;
     bool resp3 = turn->session->resp3;
+    const struct slice *token = NULL;
     if (command->count > 1) {
         resp3 = slice_equal_text(arguments[1], "3");
         if (!resp3 && !slice_equal_text(arguments[1], "2")) {
@@ -63,6 +78,7 @@ void resp_connection_hello(struct resp_turn *turn, const struct resp_command *co
     for (uint32_t i = 2; i < command->count;) {
         uint32_t behind = command->count - i - 1;
         if (resp_turn_says(arguments[i], "AUTH") && behind >= 2) {
+            token = &arguments[i + 2];
             i += 3;
         } else if (resp_turn_says(arguments[i], "SETNAME") && behind >= 1) {
             if (!set_name(turn, arguments[i + 1])) {
@@ -75,15 +91,26 @@ void resp_connection_hello(struct resp_turn *turn, const struct resp_command *co
             return;
         }
     }
+    if (token != NULL && !log_in(turn, *token)) {
+        return;
+    }
+    if (turn->session->peer.rights == 0) {
+        resp_reply_error_text(turn->out, "NOAUTH HELLO must be called with the client already "
+                                         "authenticated, otherwise the HELLO <proto> AUTH <user> "
+                                         "<pass> option can be used");
+        metrics_request_error(turn->worker->metrics, METRICS_RESP, REQUEST_UNAUTHENTICATED);
+        return;
+    }
     turn->session->resp3 = resp3;
     append_greeting(turn);
 }
 
-/* Nothing is asked of anybody, so whatever a client was configured with is good. */
+/* AUTH [user] token: the user's name says nothing. */
 void resp_connection_auth(struct resp_turn *turn, const struct resp_command *command)
 {
-    (void)command;
-    resp_reply_simple(turn->out, "OK");
+    if (log_in(turn, command->arguments[command->count - 1])) {
+        resp_reply_simple(turn->out, "OK");
+    }
 }
 
 static void append_info(struct resp_turn *turn)
@@ -140,5 +167,7 @@ void resp_connection_reset(struct resp_turn *turn, const struct resp_command *co
     (void)command;
     turn->session->resp3 = false;
     turn->session->name_size = 0;
+    turn->session->login = (struct access_login){0};
+    turn->session->peer.rights = access_login_rights(turn->worker, &turn->session->login);
     resp_reply_simple(turn->out, "RESET");
 }

@@ -3,6 +3,7 @@
 #ifndef WIRE_RESP_TURN_H
 #define WIRE_RESP_TURN_H
 
+#include "wire/access.h"
 #include "wire/resp_parse.h"
 #include "wire/wire_scratch.h"
 
@@ -10,6 +11,7 @@
 
 struct resp_session {
     struct wire_peer peer;
+    struct access_login login; /* what AUTH has shown; peer.rights follows from it */
     uint64_t id; /* random: what HELLO and CLIENT ID say */
     bool resp3;  /* after HELLO 3 */
     uint32_t name_size;
