@@ -36,6 +36,7 @@ struct state_fixture {
     char path[64];
     struct state_policies policies[2]; /* in force, and the ones before */
     uint32_t now_in_force;
+    const struct store_policies *in_force;
     struct store_change change;
     struct store *store;
     struct state_dir dir;
@@ -126,7 +127,7 @@ static inline void state_drop(void *context, void *set)
 
 static inline const struct store_policies *state_in_force(const struct state_fixture *state)
 {
-    return &state->policies[state->now_in_force].set;
+    return state->in_force;
 }
 
 static inline struct load_policies state_hooks(const struct store_policies *in_force)
@@ -143,6 +144,7 @@ static inline void state_begin(struct state_fixture *state)
     (void)strcpy(state->path, "/tmp/sluice-state-XXXXXX");
     STATE_REQUIRE(mkdtemp(state->path) != NULL);
     state_policies_init(&state->policies[0], 0);
+    state->in_force = &state->policies[0].set;
 }
 
 /* Loads what is there (nothing: begins) and keeps it. False: *why says why not. */
@@ -312,6 +314,7 @@ static inline void state_reload(struct state_fixture *state, uint64_t more)
         .next = &state->policies[next].set, .map = map, .at_ns = state->now_ns};
     STATE_REQUIRE(store_swap(state->store, &state->change) == STATUS_OK);
     state->now_in_force = next;
+    state->in_force = state->change.next;
     persist_reload_end(state->persist, true, state_describe(&state->policies[next], &described),
                        state->now_ns);
 }
