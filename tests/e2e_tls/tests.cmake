@@ -1,0 +1,13 @@
+# TLS and tokens on the real daemon, with OpenSSL, curl and gRPC's own client as peers. A test whose
+# program is not there is skipped.
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND AND TARGET sluiced AND NOT SLUICE_FUZZ)
+  file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/test_*.py)
+  foreach(script ${scripts})
+    get_filename_component(name ${script} NAME_WE)
+    string(REGEX REPLACE "^test_" "" name ${name})
+    add_test(NAME e2e.${name}
+             COMMAND ${Python3_EXECUTABLE} -B ${script} ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
+    set_tests_properties(e2e.${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+  endforeach()
+endif()
