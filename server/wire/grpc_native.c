@@ -40,7 +40,9 @@ static enum request_code grpc_native_no_room(struct grpc_call *call)
 static enum request_code grpc_native_decided(struct grpc_call *call,
                                              const struct decision *decision)
 {
-    uint8_t *at = buf_reserve(call->out, NATIVE_ENCODE_FRAME_BYTES);
+    size_t most = decision->row_count == 0 ? NATIVE_ENCODE_PLAIN_BYTES
+                                           : NATIVE_ENCODE_ANSWER_BYTES;
+    uint8_t *at = buf_reserve(call->out, most);
     if (at == NULL) {
         return grpc_native_no_room(call);
     }

@@ -25,9 +25,11 @@ enum native_encode_body {
 #define NATIVE_ENCODE_ROW_BYTES \
     (4 + 2 * NATIVE_ENCODE_NAME_BYTES + 4 * NATIVE_ENCODE_NUMBER_BYTES + \
      4 * NATIVE_ENCODE_DURATION_BYTES)
-#define NATIVE_ENCODE_ANSWER_BYTES \
+#define NATIVE_ENCODE_PLAIN_BYTES \
     (NATIVE_ENCODE_NAME_BYTES + 4 * NATIVE_ENCODE_NUMBER_BYTES + \
-     3 * NATIVE_ENCODE_DURATION_BYTES + LIMITS_ROUTE_LIMITS_MAX * NATIVE_ENCODE_ROW_BYTES)
+     3 * NATIVE_ENCODE_DURATION_BYTES)
+#define NATIVE_ENCODE_ANSWER_BYTES \
+    (NATIVE_ENCODE_PLAIN_BYTES + LIMITS_ROUTE_LIMITS_MAX * NATIVE_ENCODE_ROW_BYTES)
 /* A frame with any one answer or error; also a member of a batch. */
 #define NATIVE_ENCODE_FRAME_BYTES \
     (2 * LIMITS_SERVER_LENGTH_BYTES_MAX + 2 + NATIVE_ENCODE_NUMBER_BYTES + \
@@ -43,7 +45,8 @@ uint8_t *native_encode_decision(uint8_t *at, uint64_t id, enum native_encode_bod
                                 const struct decision *decision);
 uint8_t *native_encode_error(uint8_t *at, uint64_t id, const struct request_error *error);
 
-/* A decision as a ShouldAllowResponse of its own, without a frame: gRPC's. */
+/* A decision as a ShouldAllowResponse of its own, without a frame: gRPC's. Takes at most
+ * NATIVE_ENCODE_ANSWER_BYTES, without rows NATIVE_ENCODE_PLAIN_BYTES. */
 uint8_t *native_encode_message(uint8_t *at, const struct decision *decision);
 
 /* Members of a batch, to be put between begin and end. */
