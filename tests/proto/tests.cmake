@@ -11,4 +11,7 @@ if(Python3_FOUND AND TARGET sluiced AND NOT SLUICE_FUZZ)
   add_test(NAME proto.examples
            COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/examples.py
                    ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${CMAKE_SOURCE_DIR}/proto/PROTOCOLS.md)
+  add_test(NAME proto.resp_examples
+           COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/resp_examples.py
+                   ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${CMAKE_SOURCE_DIR}/proto/PROTOCOLS.md)
 endif()
