@@ -31,8 +31,8 @@ struct engine_throttle_answer {
     int64_t reset_after_ns;
 };
 
-/* `key` has 1 to LIMITS_KEY_BYTES_MAX bytes; the caller has checked it and the numbers. *throttle is
- * all zero or was prepared before: equal numbers, the usual case, are then not prepared again. */
+/* `key` has 1 to LIMITS_KEY_BYTES_MAX bytes; the caller has checked it and the numbers. *throttle
+ * is all zero or was prepared before: equal numbers, the usual case, are then not prepared again. */
 void engine_throttle_prepare(struct engine_worker *worker, struct slice key,
                              const struct engine_throttle_numbers *numbers,
                              struct engine_throttle *throttle);

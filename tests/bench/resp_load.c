@@ -1,5 +1,5 @@
-/* Load for servers of the Redis protocol, the same for all: keeps so many commands in flight on each
- * connection and counts what comes back by its lines. Nothing of the server under test is linked.
+/* Load for servers of the Redis protocol, the same for all: keeps so many commands in flight on
+ * each connection and counts what comes back by its lines. Nothing of the server under test is linked.
  * Usage: bench_resp_load PORT CONNECTIONS IN_FLIGHT SECONDS LINES WORD...
  * LINES: how many a reply has. `#` in a word stands for a random key of 6 digits.
  * Prints {"per_second": N}. */
@@ -107,8 +107,8 @@ static void receive(struct load *load, struct peer *peer)
         fprintf(stderr, "error: %.60s\n", bytes);
         exit(1);
     }
-    for (const char *at = bytes; (at = memchr(at, '\n', (size_t)(bytes + size - at))) != NULL; at++) {
-        peer->lines++;
+    for (ssize_t i = 0; i < size; i++) {
+        peer->lines += bytes[i] == '\n';
     }
     uint64_t replies = peer->lines / load->lines_a_reply;
     peer->lines %= load->lines_a_reply;
@@ -146,7 +146,8 @@ int main(int argc, char **argv)
     static struct peer peers[CONNECTIONS_MOST];
     struct load load = {0};
     if (argc < 7) {
-        fprintf(stderr, "usage: bench_resp_load PORT CONNECTIONS IN_FLIGHT SECONDS LINES WORD...\n");
+        fprintf(stderr, "usage: bench_resp_load PORT CONNECTIONS IN_FLIGHT SECONDS LINES "
+                        "WORD...\n");
         return 2;
     }
     int connections = atoi(argv[2]);
