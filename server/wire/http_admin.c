@@ -65,7 +65,7 @@ void http_admin_readyz(struct http_turn *turn)
     }
 }
 
-/* A look, with the row of each limit. It changes nothing, so it is no decision to tell by status. */
+/* A look, with the row of each limit: always 200, for nothing is asked that could be refused. */
 void http_admin_counters(struct http_turn *turn)
 {
     const struct decision *decision = &turn->scratch->decision;

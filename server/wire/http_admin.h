@@ -1,5 +1,5 @@
-/* What an admin listener answers over HTTP beside the API: metrics, health, what is counted now, and
- * reloading (wire/admin.h does the work). */
+/* What an admin listener answers over HTTP beside the API: metrics, health, what is counted now,
+ * and reloading (wire/admin.h does the work). */
 #ifndef WIRE_HTTP_ADMIN_H
 #define WIRE_HTTP_ADMIN_H
 
