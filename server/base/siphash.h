@@ -91,8 +91,8 @@ static inline uint64_t siphash_last(const uint8_t *at, size_t left, bool before)
 }
 
 /* Takes `size` bytes to the end of a text of `total`. */
-static inline struct fingerprint siphash_finish(struct siphash s, const uint8_t *at, size_t size,
-                                        size_t total)
+static inline __attribute__((always_inline)) struct fingerprint
+siphash_finish(struct siphash s, const uint8_t *at, size_t size, size_t total)
 {
     const uint8_t *end = at + size / 8 * 8;
     for (; at != end; at += 8) {

@@ -52,10 +52,28 @@ static inline bool native_bytes(struct native_cursor *cursor, struct slice *out)
     return true;
 }
 
+/* Reads a field of bytes with a length of one byte, if it comes next. */
+static inline bool native_short(struct native_cursor *cursor, uint8_t tag, struct slice *out)
+{
+    const uint8_t *at = cursor->at;
+    size_t left = (size_t)(cursor->end - at);
+    if (left < 2 || at[0] != tag || at[1] >= 0x80 || at[1] > left - 2) {
+        return false;
+    }
+    *out = slice_make(at + 2, at[1]);
+    cursor->at = at + 2 + at[1];
+    return true;
+}
+
 enum native_decode_length native_decode_length(struct slice in, struct slice *payload,
                                                size_t *used)
 {
     size_t length = 0;
+    if (in.size > 0 && in.data[0] < 0x80 && in.data[0] < in.size) {
+        *payload = slice_make(in.data + 1, in.data[0]);
+        *used = 1 + (size_t)in.data[0];
+        return NATIVE_DECODE_COMPLETE;
+    }
     for (unsigned i = 0; i < LIMITS_CLIENT_LENGTH_BYTES_MAX; i++) {
         if (i >= in.size) {
             return NATIVE_DECODE_MORE;
@@ -86,6 +104,11 @@ bool native_decode_frame(struct slice payload, struct native_decode_frame *frame
         if (!native_varint(&cursor, &frame->id)) {
             return false;
         }
+    }
+    if (native_short(&cursor, NATIVE_TAG(NATIVE_DECODE_SHOULD_ALLOW, NATIVE_BYTES),
+                     &frame->bytes)) {
+        frame->body = NATIVE_DECODE_SHOULD_ALLOW;
+        return cursor.at == cursor.end;
     }
     if (cursor.at >= cursor.end) {
         return false;
@@ -149,6 +172,13 @@ bool native_decode_request(struct slice bytes, struct request *request)
     request->has_cost = request->cost_invalid = request->details = false;
     request->utf8 = true;
     request->attribute_count = 0;
+    /* As nearly all begin, and most end. */
+    if (native_short(&cursor, NATIVE_TAG(1, NATIVE_BYTES), &request->key)) {
+        seen |= 1u << 1;
+    }
+    if (native_short(&cursor, NATIVE_TAG(2, NATIVE_BYTES), &request->route)) {
+        seen |= 1u << 2;
+    }
     while (cursor.at < cursor.end) {
         bool good;
         switch (*cursor.at++) {

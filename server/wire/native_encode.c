@@ -2,11 +2,13 @@
 
 #include "base/clock.h"
 
+#include <endian.h>
+
 #define NATIVE_TAG(number, type) ((uint8_t)((number) << 3 | (type)))
 
 enum native_type { NATIVE_VARINT = 0, NATIVE_BYTES = 2 };
 
-static inline uint8_t *native_varint(uint8_t *at, uint64_t value)
+static inline uint8_t *native_long_varint(uint8_t *at, uint64_t value)
 {
     while (value >= 0x80) {
         *at++ = (uint8_t)(value | 0x80);
@@ -14,6 +16,52 @@ static inline uint8_t *native_varint(uint8_t *at, uint64_t value)
     }
     *at++ = (uint8_t)value;
     return at;
+}
+
+/* The low 56 bits, seven in each byte of eight. */
+static inline uint64_t native_spread(uint64_t value)
+{
+    value = (value & UINT64_C(0x000000000fffffff)) | (value & UINT64_C(0x00fffffff0000000)) << 4;
+    value = (value & UINT64_C(0x00003fff00003fff)) | (value & UINT64_C(0x0fffc0000fffc000)) << 2;
+    return (value & UINT64_C(0x007f007f007f007f)) | (value & UINT64_C(0x3f803f803f803f80)) << 1;
+}
+
+/* Numbers of two to eight bytes are written all at once, with no branch on their size: that of a
+ * count of nanoseconds cannot be foretold. The bytes behind it come next. */
+static inline uint8_t *native_varint(uint8_t *at, uint64_t value)
+{
+    if (value < 0x80) {
+        *at = (uint8_t)value;
+        return at + 1;
+    }
+    if (value >> 56 != 0) {
+        return native_long_varint(at, value);
+    }
+    unsigned size = ((63u - (unsigned)__builtin_clzll(value)) * 9 + 73) / 64;
+    uint64_t more = UINT64_C(0x8080808080808080) >> (8 * (9 - size));
+    uint64_t bytes = htole64(native_spread(value) | more);
+    memcpy(at, &bytes, sizeof(bytes));
+    return at + size;
+}
+
+/* Names are short, so two moves that overlap copy nearly all of them. */
+static inline void native_copy(uint8_t *at, const uint8_t *data, size_t size)
+{
+    uint64_t words[2];
+    uint32_t halves[2];
+    if (size >= sizeof(words[0]) && size <= sizeof(words)) {
+        memcpy(&words[0], data, sizeof(words[0]));
+        memcpy(&words[1], data + size - sizeof(words[1]), sizeof(words[1]));
+        memcpy(at, &words[0], sizeof(words[0]));
+        memcpy(at + size - sizeof(words[1]), &words[1], sizeof(words[1]));
+    } else if (size >= sizeof(halves[0]) && size < sizeof(words[0])) {
+        memcpy(&halves[0], data, sizeof(halves[0]));
+        memcpy(&halves[1], data + size - sizeof(halves[1]), sizeof(halves[1]));
+        memcpy(at, &halves[0], sizeof(halves[0]));
+        memcpy(at + size - sizeof(halves[1]), &halves[1], sizeof(halves[1]));
+    } else {
+        memcpy(at, data, size);
+    }
 }
 
 /* Fields that hold their default are not written: proto3. */
@@ -33,7 +81,7 @@ static inline uint8_t *native_bytes(uint8_t *at, unsigned field, const void *dat
     }
     *at++ = NATIVE_TAG(field, NATIVE_BYTES);
     at = native_varint(at, size);
-    memcpy(at, data, size);
+    native_copy(at, data, size);
     return at + size;
 }
 
@@ -62,8 +110,8 @@ static inline uint8_t *native_close(uint8_t *content, uint8_t *end)
 static inline uint8_t *native_duration(uint8_t *at, unsigned field, int64_t ns)
 {
     uint8_t *content = native_open(at, field);
-    at = native_number(content, 1, (uint64_t)(ns / CLOCK_NS_PER_S));
-    at = native_number(at, 2, (uint64_t)(ns % CLOCK_NS_PER_S));
+    at = native_number(content, 1, (uint64_t)ns / CLOCK_NS_PER_S);
+    at = native_number(at, 2, (uint64_t)ns % CLOCK_NS_PER_S);
     return native_close(content, at);
 }
 
@@ -167,6 +215,12 @@ uint8_t *native_encode_batch_begin(uint8_t *at, uint64_t id)
 uint8_t *native_encode_batch_end(uint8_t *begin, uint64_t id, uint8_t *end)
 {
     uint8_t *content = begin + 1;
-    uint8_t *results = native_open(native_number(content, 1, id), NATIVE_ENCODE_BATCH);
+    uint8_t *at = content;
+    /* The results stand behind it already: not a byte more than the number has. */
+    if (id != 0) {
+        *at = NATIVE_TAG(1, NATIVE_VARINT);
+        at = native_long_varint(at + 1, id);
+    }
+    uint8_t *results = native_open(at, NATIVE_ENCODE_BATCH);
     return native_close(content, native_close(results, end));
 }
