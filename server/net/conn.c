@@ -139,8 +139,6 @@ static void conn_proceed(struct conn *conn)
     }
 }
 
-static void conn_say_goodbye(struct conn *conn);
-
 static void conn_written(uv_write_t *request, int status)
 {
     struct conn *conn = request->data;
@@ -165,7 +163,7 @@ static void conn_written(uv_write_t *request, int status)
     if (conn->writing || conn->state == CONN_CLOSED || conn->state == CONN_LINGER) {
         return;
     }
-    if (conn->home->stopping && conn->state == CONN_OPEN) {
+    if (conn->home->stopping && conn->state == CONN_OPEN && conn->leaving_ns == 0) {
         conn_say_goodbye(conn);
         return;
     }
@@ -331,12 +329,16 @@ void conn_end(struct conn *conn)
     }
 }
 
-static void conn_say_goodbye(struct conn *conn)
+void conn_say_goodbye(struct conn *conn)
 {
     if (conn->session == NULL ||
         conn->protocol->shutdown(conn->session, &conn->home->output)) {
         conn_end(conn);
         return;
+    }
+    if (conn->leaving_ns == 0) {
+        conn->leaving_ns = clock_now_ns();
+        conn_deadline_watch(conn->home);
     }
     conn_send(conn);
     if (conn->state == CONN_OPEN && !conn->writing) {

@@ -8,6 +8,8 @@
  * would reset the connection, and the peer might lose the error it is to read. */
 #define CONN_LINGER_NS CLOCK_NS_PER_S
 #define CONN_GOODBYE_NS (CLOCK_NS_PER_S / 5) /* the same when the server goes */
+/* How long a peer that was told that the server goes may take to say that it knows. */
+#define CONN_NOTICE_NS (CLOCK_NS_PER_S / 2)
 
 /* Has one of the connection's deadlines passed? */
 static void conn_deadline_check(struct conn *conn, int64_t now_ns)
@@ -39,6 +41,11 @@ static void conn_deadline_check(struct conn *conn, int64_t now_ns)
     }
     if (timeouts->idle_ns > 0 && now_ns - conn->last_ns >= timeouts->idle_ns) {
         conn_close(conn);
+        return;
+    }
+    bool noticed = conn->leaving_ns == 0 || now_ns - conn->leaving_ns < CONN_NOTICE_NS;
+    if (!noticed && conn->state == CONN_OPEN && !conn->writing) {
+        conn_say_goodbye(conn);
     }
 }
 
@@ -52,7 +59,7 @@ static void conn_deadline_tick(uv_timer_t *timer)
         next = conn->next;
         conn_deadline_check(conn, now_ns);
         needed = needed || conn->waiting_ns != 0 || conn->state == CONN_LINGER ||
-                 home->timeouts.idle_ns > 0;
+                 conn->leaving_ns != 0 || home->timeouts.idle_ns > 0;
     }
     if (!needed) {
         home->ticking = false;

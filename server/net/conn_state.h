@@ -37,6 +37,7 @@ struct conn {
     int64_t waiting_ns;  /* since when the peer has been waited for: to finish a request, or to take
                           * the last answers of a connection that ends; 0: it is not */
     int64_t lingering_ns;
+    int64_t leaving_ns; /* since when the session has been finishing by itself; 0: it is not */
     uv_write_t write;
     uv_shutdown_t shutdown;
 };
@@ -56,6 +57,8 @@ void conn_send(struct conn *conn);
 void conn_feed(struct conn *conn, struct slice in, int64_t now_ns);
 /* The adapter begins. False: the connection is closed. */
 bool conn_begin(struct conn *conn);
+/* The server goes: the session says goodbye and ends, now or by itself. */
+void conn_say_goodbye(struct conn *conn);
 /* Sends what the adapter appended to the shared output and ends the connection. */
 void conn_end(struct conn *conn);
 

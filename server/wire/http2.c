@@ -101,15 +101,32 @@ static void http2_on_part(struct http2_session *session, const nghttp2_frame *fr
     http2_check_due(session, stream);
 }
 
+/* Nothing of any stream is left to do. */
+static bool http2_is_idle(const struct http2_session *session)
+{
+    for (int phase = 0; phase < HTTP2_PHASES; phase++) {
+        if (session->streams.lists[phase].first != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The last word: which stream was the last to be answered. */
+static void http2_go_away(struct http2_session *session)
+{
+    (void)nghttp2_submit_goaway(session->codec, NGHTTP2_FLAG_NONE,
+                                nghttp2_session_get_last_proc_stream_id(session->codec),
+                                NGHTTP2_NO_ERROR, NULL, 0);
+}
+
 /* Our PING is back: the peer has seen the notice and begins nothing more. */
 static void http2_on_ping(struct http2_session *session, const nghttp2_frame *frame)
 {
     bool ours = (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0 &&
                 memcmp(frame->ping.opaque_data, http2_drain_ping, sizeof(http2_drain_ping)) == 0;
     if (ours && session->draining) {
-        (void)nghttp2_submit_goaway(session->codec, NGHTTP2_FLAG_NONE,
-                                    nghttp2_session_get_last_proc_stream_id(session->codec),
-                                    NGHTTP2_NO_ERROR, NULL, 0);
+        http2_go_away(session);
     }
     http2_count_control(session);
 }
@@ -310,22 +327,24 @@ static void http2_timed_out(void *data, struct wire_worker *worker, struct buf *
     struct http2_session *session = data;
     session->worker = worker;
     http2_decide_time_out(session);
-    (void)nghttp2_submit_goaway(session->codec, NGHTTP2_FLAG_NONE,
-                                nghttp2_session_get_last_proc_stream_id(session->codec),
-                                NGHTTP2_NO_ERROR, NULL, 0);
+    http2_go_away(session);
     (void)http2_send(session, out);
 }
 
 static bool http2_shutdown(void *data, struct buf *out)
 {
     struct http2_session *session = data;
+    bool idle = false;
     if (!session->draining) {
         session->draining = true;
         http2_decide_farewell(session);
         (void)nghttp2_submit_shutdown_notice(session->codec);
         (void)nghttp2_submit_ping(session->codec, NGHTTP2_FLAG_NONE, http2_drain_ping);
+    } else if (http2_is_idle(session)) { /* a peer that does not answer PINGs while it is idle */
+        idle = true;
+        http2_go_away(session);
     }
-    return http2_send(session, out) == WIRE_CLOSE;
+    return http2_send(session, out) == WIRE_CLOSE || idle;
 }
 
 /* There is no room for the connection: SETTINGS, as every connection begins, and GOAWAY. */

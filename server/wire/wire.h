@@ -75,7 +75,8 @@ struct wire_protocol {
     void (*timed_out)(void *session, struct wire_worker *worker, struct buf *out);
 
     /* The server is going: append the goodbye. True: close once written; false: the session
-     * finishes by itself (GOAWAY). */
+     * finishes by itself (GOAWAY). It is then called again after a while, now and then: true once
+     * nothing is under way. */
     bool (*shutdown)(void *session, struct buf *out);
 
     void (*close)(void **session);

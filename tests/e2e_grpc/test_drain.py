@@ -54,14 +54,22 @@ def test_restart_under_load():
     assert len(done) == 4 and min(done) > 100, done
 
 
-def test_a_peer_that_does_not_listen_holds_up_only_until_the_time_out():
+def test_an_idle_channel_does_not_hold_the_server_up():
+    daemon = Daemon(LIMITS, listen=['grpc=127.0.0.1:0'])
+    channel = grpc.insecure_channel(address(daemon.addresses[0]))
+    assert response(unary(channel, SERVICE + 'ShouldAllow')(ask_body('idle', 'big')))['allowed']
+    code, seconds = daemon.stop()   # grpcio reads nothing while nobody calls
+    assert code == 0 and seconds < 2.5, (code, seconds)
+
+
+def test_an_unfinished_call_holds_up_only_until_the_time_out():
     import socket
     daemon = Daemon(LIMITS, '--shutdown-timeout', '1s', listen=['grpc=127.0.0.1:0'])
     with socket.create_connection(daemon.addresses[0]) as mute:
-        mute.sendall(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0')
+        mute.sendall(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0' b'\0\0\x0b\x01\x04\0\0\0\x01\x83\x86\x04\x01/\x01\x04here')
         time.sleep(0.2)
         code, seconds = daemon.stop()
-    assert code == 0 and seconds < 3, (code, seconds)
+    assert code == 0 and 0.9 < seconds < 3, (code, seconds)
 
 
 main(globals())

@@ -406,11 +406,31 @@ Test(http2, an_idle_connection_closes_once_the_notice_is_seen)
 {
     cr_expect_eq(ask_json("POST", "/v1/should-allow", slice_text(json))->status, 200);
     goodbye();
-    goodbye(); /* a second time changes nothing */
     cr_expect_eq(client.result, WIRE_MORE);
     client_run(&client);
     cr_expect_eq(client.result, WIRE_CLOSE);
     cr_expect(went_away(NGHTTP2_NO_ERROR));
+}
+
+Test(http2, a_peer_that_answers_no_ping_is_left_once_nothing_is_under_way)
+{
+    static const char body[] = "\0\0\0\0\x07\x0a\x01k\x12\x02" "fw";
+    struct client_request request = {
+        .path = SHOULD_ALLOW, .body = slice_make(body, 6), .open = true};
+    int32_t stream = client_submit(&client, &request);
+    struct buf out;
+    buf_init(&out, 0);
+    client_run(&client);
+    cr_expect(!http2_protocol.shutdown(client.fixture.session, &out));
+    cr_expect(!http2_protocol.shutdown(client.fixture.session, &out), "a call is open");
+    client_more(&client, stream, slice_make(body + 6, 6), false);
+    cr_expect_eq(client_answer(&client, stream)->code, 0);
+    buf_clear(&out);
+    cr_expect(http2_protocol.shutdown(client.fixture.session, &out));
+    cr_expect_eq(out.size, 17);
+    cr_expect_eq(out.data[3], NGHTTP2_GOAWAY);
+    cr_expect_eq(out.data[12], stream);
+    buf_deinit(&out);
 }
 
 Test(http2, a_request_that_never_ends_times_out)
