@@ -1,6 +1,7 @@
 #include "control.h"
 
 #include "base/clock.h"
+#include "engine/envoy_config.h"
 #include "notify.h"
 
 #include <signal.h>
@@ -156,9 +157,13 @@ static void control_apply(struct control *control)
 {
     char limits[16];
     char routes[16];
+    char rules[16];
+    uint32_t rule_count = control->waiting->envoy->rule_count;
     struct buf fresh;
     int64_t now_ns = clock_now_ns();
-    (void)snprintf(limits, sizeof(limits), "%u", control->waiting->limit_count);
+    (void)snprintf(limits, sizeof(limits), "%u",
+                   control->waiting->limit_count - rule_count);
+    (void)snprintf(rules, sizeof(rules), "%u", rule_count);
     (void)snprintf(routes, sizeof(routes), "%u", control->waiting->route_count);
     buf_init(&fresh, 0);
     enum status status =
@@ -168,7 +173,7 @@ static void control_apply(struct control *control)
         control_log_lines(LOG_LEVEL_INFO, "limit starts fresh", buf_slice(&fresh));
         LOG_EVENT(LOG_LEVEL_INFO, "limits reloaded",
                   {"file", slice_text(control->config->limits)}, {"limits", slice_text(limits)},
-                  {"routes", slice_text(routes)});
+                  {"routes", slice_text(routes)}, {"envoy-rules", slice_text(rules)});
         notify_ready();
         (void)uv_timer_start(&control->sweep, control_sweep, 0, 0);
         control_answer(control, &control->applying, true, slice_make(NULL, 0));
