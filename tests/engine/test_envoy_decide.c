@@ -214,7 +214,7 @@ Test(envoy_decide, requests_that_are_none)
                  "3 descriptors: 65 descriptors are more than the 64 that a request may have");
 }
 
-Test(envoy_decide, without_a_file_only_what_brings_its_numbers, .init = NULL)
+Test(envoy_no_file, only_what_brings_its_numbers_is_limited, .fini = close_rules)
 {
     e.without_file = true;
     envoy_fixture_open(&e, "");

@@ -146,7 +146,7 @@ Test(envoy_match, patterns_agree_with_a_plain_matcher)
     "  - key: path\n"                                                                             \
     "    rate_limit: {" numbers "}\n"
 
-Test(envoy_match, what_was_used_stays_used, .init = NULL)
+Test(envoy_reload, what_was_used_stays_used, .fini = close_rules)
 {
     envoy_fixture_open(&e, RELOADED("unit: hour, requests_per_unit: 5", ""));
     EXPECT_ENVOY(&e, AT(0), "path=x #3", "o OK 2 5/HOUR 3600s");
@@ -165,7 +165,7 @@ Test(envoy_match, what_was_used_stays_used, .init = NULL)
     EXPECT_ENVOY(&e, AT(5), "path=x #0", "o OK 5 5/DAY 86395s");
 }
 
-Test(envoy_match, a_rule_of_its_own_counts_from_the_start, .init = NULL)
+Test(envoy_reload, a_rule_of_its_own_counts_from_the_start, .fini = close_rules)
 {
     envoy_fixture_open(&e, RELOADED("unit: hour, requests_per_unit: 5", ""));
     EXPECT_ENVOY(&e, AT(0), "path=x #3", "o OK 2 5/HOUR 3600s");
