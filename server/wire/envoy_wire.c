@@ -44,21 +44,33 @@ static bool read_entry(struct slice message, struct envoy_entry *entry)
     return result == PB_FIELDS_END && utf8_is_valid(entry->key) && utf8_is_valid(entry->value);
 }
 
+/* The number in a google.protobuf.UInt32Value or UInt64Value; 0 when it is left out. */
+static bool read_wrapped(struct slice message, uint64_t *value)
+{
+    struct pb_field field;
+    enum pb_fields_result result;
+    *value = 0;
+    while ((result = pb_fields_next(&message, &field)) == PB_FIELDS_ONE) {
+        if (!field.is_bytes && field.number == WRAPPER_VALUE) {
+            *value = field.value;
+        }
+    }
+    return result == PB_FIELDS_END;
+}
+
 static bool read_override(struct slice message, struct envoy_descriptor *descriptor)
 {
     struct pb_field field;
     enum pb_fields_result result;
     descriptor->has_override = true;
     while ((result = pb_fields_next(&message, &field)) == PB_FIELDS_ONE) {
-        if (field.is_bytes) {
-            continue;
-        }
-        if (field.number == OVERRIDE_REQUESTS) {
+        if (field.number == OVERRIDE_REQUESTS && !field.is_bytes) {
             descriptor->override_requests = (uint32_t)field.value;
-        } else if (field.number == OVERRIDE_UNIT) {
+        } else if (field.number == OVERRIDE_UNIT && !field.is_bytes) {
             descriptor->override_unit = (uint32_t)field.value;
-        } else if (field.number == OVERRIDE_MULTIPLIER) {
-            descriptor->override_multiplier = (uint32_t)field.value;
+        } else if (field.number == OVERRIDE_MULTIPLIER && field.is_bytes &&
+                   !read_wrapped(field.bytes, &descriptor->override_multiplier)) {
+            return false;
         }
     }
     return result == PB_FIELDS_END;
@@ -66,15 +78,8 @@ static bool read_override(struct slice message, struct envoy_descriptor *descrip
 
 static bool read_hits(struct slice message, struct envoy_descriptor *descriptor)
 {
-    struct pb_field field;
-    enum pb_fields_result result;
     descriptor->has_hits = true;
-    while ((result = pb_fields_next(&message, &field)) == PB_FIELDS_ONE) {
-        if (!field.is_bytes && field.number == WRAPPER_VALUE) {
-            descriptor->hits = field.value;
-        }
-    }
-    return result == PB_FIELDS_END;
+    return read_wrapped(message, &descriptor->hits);
 }
 
 static enum envoy_wire_result read_descriptor(struct slice message, struct arena *arena,
@@ -172,8 +177,9 @@ static uint64_t multiplier_of(const struct envoy_status *status)
 static size_t limit_size(const struct envoy_status *status)
 {
     size_t name = status->name.size;
+    size_t wrapped = number_size(multiplier_of(status));
     return number_size(status->requests_per_unit) + number_size(status->unit) +
-           (name == 0 ? 0 : 1 + varint_size(name) + name) + number_size(multiplier_of(status));
+           (name == 0 ? 0 : 1 + varint_size(name) + name) + (wrapped == 0 ? 0 : 2 + wrapped);
 }
 
 static void put_limit(const struct envoy_status *status, struct buf *out)
@@ -183,7 +189,10 @@ static void put_limit(const struct envoy_status *status, struct buf *out)
     if (status->name.size > 0) {
         pb_fields_put_bytes(out, LIMIT_NAME, status->name);
     }
-    put_number(out, LIMIT_MULTIPLIER, multiplier_of(status));
+    if (multiplier_of(status) != 0) {
+        pb_fields_put_head(out, LIMIT_MULTIPLIER, number_size(multiplier_of(status)));
+        put_number(out, WRAPPER_VALUE, multiplier_of(status));
+    }
 }
 
 static void put_status(const struct envoy_status *status, struct buf *out)

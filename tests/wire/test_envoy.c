@@ -123,7 +123,7 @@ Test(envoy, messages_that_are_none)
     EXPECT_CALL("0a02726c" "120e" "0a060a0171120178" "1204" "08011000",
                 "3 descriptors[0].limit.unit: an unknown unit; expected SECOND, MINUTE, HOUR, DAY, "
                 "WEEK, MONTH or YEAR");
-    EXPECT_CALL("0a02726c" "1210" "0a060a0171120178" "1206" "080110031802",
+    EXPECT_CALL("0a02726c" "1212" "0a060a0171120178" "1208" "080110031a020802",
                 "3 descriptors[0].limit.unit_multiplier: only a single unit can be asked for");
     cr_expect_eq(http.fixture.answered, 0);
 }
