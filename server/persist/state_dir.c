@@ -102,7 +102,8 @@ enum status state_dir_open(struct state_dir *dir, const char *path, bool *waitin
         return status;
     }
     dir->lock_fd = open_lock(dir, "lock");
-    if (dir->lock_fd < 0) {
+    dir->next_fd = open_lock(dir, "next");
+    if (dir->lock_fd < 0 || dir->next_fd < 0) {
         buf_printf(why, "cannot be written: %s", strerror(errno));
         state_dir_close(dir);
         return STATUS_IO;
@@ -110,8 +111,7 @@ enum status state_dir_open(struct state_dir *dir, const char *path, bool *waitin
     if (try_lock(dir->lock_fd)) {
         return STATUS_OK;
     }
-    dir->next_fd = open_lock(dir, "next");
-    if (dir->next_fd < 0 || !try_lock(dir->next_fd)) {
+    if (!try_lock(dir->next_fd)) {
         buf_append_text(why, "a daemon holds it, and another already waits to take over");
         state_dir_close(dir);
         return STATUS_UNAVAILABLE;
@@ -125,18 +125,16 @@ bool state_dir_take(struct state_dir *dir)
     if (!try_lock(dir->lock_fd)) {
         return false;
     }
-    close_fd(&dir->next_fd);
+    (void)flock(dir->next_fd, LOCK_UN);
     return true;
 }
 
 bool state_dir_has_successor(const struct state_dir *dir)
 {
-    int fd = openat(dir->fd, "next", O_RDWR | O_CLOEXEC);
-    if (fd < 0) {
-        return false;
+    bool held = !try_lock(dir->next_fd);
+    if (!held) {
+        (void)flock(dir->next_fd, LOCK_UN);
     }
-    bool held = !try_lock(fd);
-    close(fd);
     return held;
 }
 

@@ -21,7 +21,7 @@ struct state_dir {
     const char *path; /* borrowed */
     int fd;           /* -1: not open */
     int lock_fd;
-    int next_fd;      /* held while waiting */
+    int next_fd;      /* locked while waiting */
     uint64_t device;  /* which directory it is */
     uint64_t inode;
 };
