@@ -26,7 +26,8 @@ struct table_segment {
     uint32_t depth;    /* bits of the place that all its counters share, after the shard's */
     int64_t due_ns;    /* no counter is as if never used before this instant */
     int64_t visit_ns;  /* not worth a visit before this instant */
-    uint64_t reserved[3];
+    uint64_t wish_bytes; /* it is full, and lacked so much to grow into; 0: not known */
+    uint64_t reserved[2];
 };
 
 /* Slots [first, last) of a segment, to be laid out at a depth. */

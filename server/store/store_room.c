@@ -163,7 +163,14 @@ static bool evict_beside(struct store_room *room, const struct decide_work *work
     /* Close to the segment's end there may be too few behind the key. */
     sample.rest = segment_start(room->store, work);
     sample_shard(room->store, work->shard->index, &sample);
-    return sample.found && take_victim(room->store, &sample, false);
+    if (!sample.found || !take_victim(room->store, &sample, false)) {
+        return false;
+    }
+    if (room->victims < LIMITS_ROUTE_LIMITS_MAX) {
+        room->victim[room->victims] = sample.policy;
+        room->victims++;
+    }
+    return true;
 }
 
 void store_room_for_memory(struct store_room *room)

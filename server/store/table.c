@@ -298,6 +298,23 @@ static bool grow(struct table *table, struct pages *pages, struct table_segment 
     return resize(table, pages, segment, rest, fitting);
 }
 
+/* Where there is nothing to grow into, the wish is that of the last time: at a bound every new
+ * counter of a full segment comes here, and laying thousands out in thought for each would cost
+ * far more than the request. What is offered is looked at anew. */
+static bool grow_or_wish(struct table *table, struct pages *pages, struct table_segment *segment,
+                         uint64_t rest, uint32_t more)
+{
+    if (pages->given == NULL && segment->wish_bytes > 0) {
+        return pages_take(pages, segment->wish_bytes, PAGES_BYTES) != NULL;
+    }
+    segment->wish_bytes = 0;
+    if (grow(table, pages, segment, rest, more)) {
+        return true;
+    }
+    segment->wish_bytes = pages->impossible ? 0 : pages->wish_bytes;
+    return false;
+}
+
 static bool begin_segment(struct table *table, struct pages *pages, uint64_t rest)
 {
     struct segment_part nothing = {.skip = table->skip,
@@ -347,7 +364,7 @@ bool table_reserve(struct table *table, struct pages *pages, struct table_key ke
             return true;
         }
         bool moved = segment == NULL ? begin_segment(table, pages, rest)
-                                     : grow(table, pages, segment, rest, more);
+                                     : grow_or_wish(table, pages, segment, rest, more);
         if (!moved) {
             return false;
         }
