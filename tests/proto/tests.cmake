@@ -14,6 +14,9 @@ if(Python3_FOUND AND TARGET sluiced AND NOT SLUICE_FUZZ)
   add_test(NAME proto.resp_examples
            COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/resp_examples.py
                    ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${CMAKE_SOURCE_DIR}/proto/PROTOCOLS.md)
+  add_test(NAME proto.http2_examples
+           COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/http2_examples.py
+                   ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${CMAKE_SOURCE_DIR}/proto/PROTOCOLS.md)
   find_program(SYSTEM_PYTHON3 python3 PATHS /usr/bin NO_DEFAULT_PATH)
   if(SYSTEM_PYTHON3)
     add_test(NAME proto.envoy_examples
