@@ -14,6 +14,9 @@ if(Python3_FOUND AND TARGET sluiced AND NOT SLUICE_FUZZ)
   add_test(NAME proto.resp_examples
            COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/resp_examples.py
                    ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${CMAKE_SOURCE_DIR}/proto/PROTOCOLS.md)
+  add_test(NAME proto.http_examples
+           COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/http_examples.py
+                   ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${CMAKE_SOURCE_DIR}/proto/PROTOCOLS.md)
   add_test(NAME proto.http2_examples
            COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/http2_examples.py
                    ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${CMAKE_SOURCE_DIR}/proto/PROTOCOLS.md)
