@@ -32,7 +32,7 @@ struct engine_throttle_answer {
 };
 
 /* `key` has 1 to LIMITS_KEY_BYTES_MAX bytes; the caller has checked it and the numbers. *throttle
- * is all zero or was prepared before: equal numbers, the usual case, are then not prepared again. */
+ * is all zero or was prepared before: equal numbers, the usual case, are not prepared again. */
 void engine_throttle_prepare(struct engine_worker *worker, struct slice key,
                              const struct engine_throttle_numbers *numbers,
                              struct engine_throttle *throttle);

@@ -1,5 +1,6 @@
 /* Load for servers of the Redis protocol, the same for all: keeps so many commands in flight on
- * each connection and counts what comes back by its lines. Nothing of the server under test is linked.
+ * each connection and counts what comes back by its lines. Nothing of the server under test is
+ * linked.
  * Usage: bench_resp_load PORT CONNECTIONS IN_FLIGHT SECONDS LINES WORD...
  * LINES: how many a reply has. `#` in a word stands for a random key of 6 digits.
  * Prints {"per_second": N}. */
