@@ -60,6 +60,44 @@ uint32_t ask_timeout_ms(const struct options_command *command,
     return 0;
 }
 
+/* The first line of a file. */
+static bool read_token(const struct options_command *command, const char *path,
+                       char room[ASK_TOKEN_BYTES])
+{
+    FILE *file = fopen(path, "re");
+    bool read = file != NULL && fgets(room, ASK_TOKEN_BYTES, file) != NULL;
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    if (read) {
+        room[strcspn(room, "\r\n")] = '\0';
+    }
+    if (!read || room[0] == '\0') {
+        (void)cmd_misused(command, "--token-file %s: expected a token in its first line", path);
+    }
+    return read && room[0] != '\0';
+}
+
+bool ask_secure(const struct options_command *command, const struct options_parsed *parsed,
+                struct sluice_options *options, char room[ASK_TOKEN_BYTES])
+{
+    const char *path = options_last(parsed, "token-file");
+    const char *token = getenv("SLUICE_TOKEN");
+    options->token = token == NULL || token[0] == '\0' ? NULL : token;
+    options->ca_cert = options_last(parsed, "cacert");
+    options->cert = options_last(parsed, "cert");
+    options->key = options_last(parsed, "key");
+    if ((options->cert == NULL) != (options->key == NULL)) {
+        (void)cmd_misused(command, "--cert and --key go together");
+        return false;
+    }
+    if (path == NULL) {
+        return true;
+    }
+    options->token = room;
+    return read_token(command, path, room);
+}
+
 static bool read_attributes(struct ask *ask)
 {
     ask->attributes = calloc(ask->parsed.count + 1, sizeof *ask->attributes);
@@ -105,13 +143,15 @@ static bool read_question(struct ask *ask)
 static bool open_client(struct ask *ask)
 {
     char why[512] = "";
-    const struct sluice_options options = {
+    char token[ASK_TOKEN_BYTES];
+    struct sluice_options options = {
         .timeout_ms = ask_timeout_ms(ask->command, &ask->parsed),
         .on_error = SLUICE_ON_ERROR_DENY,
         .why = why,
         .why_size = sizeof why,
     };
-    if (options.timeout_ms == 0) {
+    if (options.timeout_ms == 0 ||
+        !ask_secure(ask->command, &ask->parsed, &options, token)) {
         return false;
     }
     enum sluice_status status = sluice_open(ask_server(&ask->parsed), &options, &ask->client);

@@ -11,8 +11,8 @@
     {.name = "server",                                                                          \
      .argument = "URL",                                                                         \
      .fallback = "native://127.0.0.1:7070",                                                     \
-     .help = "The daemon: native://HOST:PORT or unix:PATH. $SLUICE_SERVER where it is not "     \
-             "given."}
+     .help = "The daemon: native://HOST:PORT or unix:PATH; also http://, https://, grpc://, "    \
+             "grpcs:// and resp://. $SLUICE_SERVER where it is not given."}
 #define ASK_COST_SPEC                                                                           \
     {.name = "cost",                                                                            \
      .argument = "N",                                                                           \
@@ -28,6 +28,23 @@
      .argument = "DURATION",                                                                    \
      .fallback = "5s",                                                                          \
      .help = "How long to wait for the answer, connecting included."}
+/* Rows, with commas between them: what a daemon with --tokens or --tls-cert wants to see. */
+#define ASK_SECURE_SPECS                                                                        \
+    {.name = "token-file",                                                                      \
+     .argument = "FILE",                                                                        \
+     .file = true,                                                                              \
+     .help = "Show the token that is this file's first line, to a daemon with --tokens. "       \
+             "$SLUICE_TOKEN is the token itself where it is not given."},                       \
+    {.name = "cacert",                                                                          \
+     .argument = "FILE",                                                                        \
+     .file = true,                                                                              \
+     .help = "https and grpcs: the certificates (PEM) that may sign the daemon's, instead of "  \
+             "those that the system trusts."},                                                  \
+    {.name = "cert",                                                                            \
+     .argument = "FILE",                                                                        \
+     .file = true,                                                                              \
+     .help = "https and grpcs: the certificate (PEM) to show."},                                \
+    {.name = "key", .argument = "FILE", .file = true, .help = "Its private key (PEM)."}
 #define ASK_JSON_SPEC {.name = "json", .help = "Print the answer as one line of JSON."}
 
 struct ask {
@@ -53,6 +70,13 @@ int ask_complain(const struct options_command *command, const struct sluice_erro
 /* --timeout in ms, rounded up; 0 (with a sentence on stderr) when it is not one. */
 uint32_t ask_timeout_ms(const struct options_command *command,
                         const struct options_parsed *parsed);
+
+#define ASK_TOKEN_BYTES 1025 /* a token and its NUL */
+
+/* Fills what ASK_SECURE_SPECS say; the token goes to `room`. False, with a sentence on stderr: a
+ * file cannot be read, or the options do not fit together. */
+bool ask_secure(const struct options_command *command, const struct options_parsed *parsed,
+                struct sluice_options *options, char room[ASK_TOKEN_BYTES]);
 
 /* The URL of --server, $SLUICE_SERVER, or the default. */
 const char *ask_server(const struct options_parsed *parsed);

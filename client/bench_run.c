@@ -1,6 +1,7 @@
 #include "bench_run.h"
 
 #include "bench_worker.h"
+#include "sluice_login.h"
 #include "sluice_resolve.h"
 #include "sluice_socket.h"
 #include "sluice_url.h"
@@ -71,6 +72,28 @@ static enum sluice_status connect_one(struct run *run, int *fd)
     return status;
 }
 
+/* False: *message says why. */
+static bool log_in(const struct run *run, int fd, struct buf *message)
+{
+    const struct sluice_login login = {.fd = fd,
+                                       .is_resp = run->url.scheme == SLUICE_URL_RESP,
+                                       .token = run->options->secure.token,
+                                       .deadline_ns = sluice_socket_now_ns() + CONNECT_NS};
+    char why[256] = "";
+    if (login.token == NULL || sluice_login(&login, why, sizeof why) == SLUICE_OK) {
+        return true;
+    }
+    buf_append_text(message, why);
+    return false;
+}
+
+static void close_all(const struct run *run, uint32_t count)
+{
+    while (count > 0) {
+        close(run->fds[--count]);
+    }
+}
+
 /* All or none. */
 static bool connect_all(struct run *run, struct buf *message)
 {
@@ -82,14 +105,15 @@ static bool connect_all(struct run *run, struct buf *message)
     }
     for (uint32_t i = 0; i < count; i++) {
         enum sluice_status status = connect_one(run, &run->fds[i]);
-        if (status == SLUICE_OK) {
+        if (status == SLUICE_OK && log_in(run, run->fds[i], message)) {
             continue;
         }
-        buf_printf(message, "connection %u of %u to %s: %s", i + 1, count, run->options->server,
-                   status == SLUICE_TIMEOUT ? "no answer within 5 s" : strerror(errno));
-        while (i > 0) {
-            close(run->fds[--i]);
+        if (status != SLUICE_OK) {
+            buf_printf(message, "connection %u of %u to %s: %s", i + 1, count,
+                       run->options->server,
+                       status == SLUICE_TIMEOUT ? "no answer within 5 s" : strerror(errno));
         }
+        close_all(run, status == SLUICE_OK ? i + 1 : i);
         return false;
     }
     return true;

@@ -5,9 +5,11 @@
 #include "base/buf.h"
 #include "bench_load.h"
 #include "bench_result.h"
+#include "sluice.h"
 
 struct bench_run_options {
     const char *server;
+    struct sluice_options secure; /* the token and the certificates; nothing else of it counts */
     uint32_t connections;
     uint32_t in_flight;
     uint32_t threads;

@@ -7,6 +7,7 @@ static const struct options_spec specs[] = {
     {.name = "details", .help = "One row for each limit of the route, shadow ones included."},
     ASK_JSON_SPEC,
     ASK_TIMEOUT_SPEC,
+    ASK_SECURE_SPECS,
     CMD_HELP_SPEC,
 };
 

@@ -6,6 +6,7 @@
 #include "bench_report.h"
 #include "bench_run.h"
 #include "bench_worker.h"
+#include "sluice_url.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -69,6 +70,7 @@ static const struct options_spec specs[] = {
      .argument = "FILE.svg",
      .file = true,
      .help = "Draw latency by percentile and throughput over time."},
+    ASK_SECURE_SPECS,
     CMD_HELP_SPEC,
 };
 
@@ -102,6 +104,7 @@ struct bench {
     struct bench_run_options run;
     struct bench_load_options load;
     const char *plot;
+    char token[ASK_TOKEN_BYTES];
     bool json;
 };
 
@@ -282,12 +285,22 @@ static int run(const struct bench *bench)
 }
 
 /* A URL that cannot be right is a mistake on the command line, not a daemon that is away. */
-static bool check_server(const struct bench *bench)
+static bool check_server(struct bench *bench)
 {
     struct sluice *client;
+    struct sluice_url url;
     char why[512] = "out of memory";
     const struct sluice_options options = {
         .on_error = SLUICE_ON_ERROR_DENY, .why = why, .why_size = sizeof why};
+    if (!ask_secure(&cmd_bench_options, &bench->parsed, &bench->run.secure, bench->token)) {
+        return false;
+    }
+    if (sluice_url_parse(bench->run.server, &url, NULL, 0) == SLUICE_OK &&
+        url.scheme != SLUICE_URL_NATIVE) {
+        (void)cmd_misused(&cmd_bench_options, "--server: a bench takes native:// or unix: in this "
+                                              "build");
+        return false;
+    }
     if (sluice_open(bench->run.server, &options, &client) == SLUICE_OK) {
         sluice_close(&client);
         return true;

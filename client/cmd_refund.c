@@ -2,7 +2,8 @@
 
 static const struct options_spec specs[] = {
     ASK_SERVER_SPEC,    ASK_COST_SPEC, ASK_ATTRIBUTE_SPEC,
-    ASK_TIMEOUT_SPEC,   ASK_JSON_SPEC, CMD_HELP_SPEC,
+    ASK_TIMEOUT_SPEC,   ASK_JSON_SPEC, ASK_SECURE_SPECS,
+    CMD_HELP_SPEC,
 };
 
 static const char *const examples[] = {

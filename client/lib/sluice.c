@@ -3,9 +3,12 @@
 #include "sluice_decode.h"
 #include "sluice_encode.h"
 #include "sluice_keep.h"
+#include "sluice_login.h"
 #include "sluice_resolve.h"
+#include "sluice_resp.h"
 #include "sluice_socket.h"
 #include "sluice_url.h"
+#include "sluice_web.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -38,6 +41,9 @@ struct sluice {
     struct sluice_buffer out;
     struct sluice_buffer in;
     size_t taken; /* bytes of `in` that the last frame took */
+    struct sluice_web *web;    /* asked by HTTP or gRPC: then none of the above is used */
+    struct sluice_buffer body; /* of an answer that came by RESP */
+    char *token;               /* NULL: none */
     struct sluice_keep keep;
     char message[320];
 };
@@ -127,6 +133,18 @@ static enum sluice_status fail_timeout(struct sluice *client)
                 (long long)(client->timeout_ns / NS_PER_MS));
 }
 
+/* What only some clients have. */
+static bool open_parts(struct sluice *client, const struct sluice_options *options)
+{
+    enum sluice_url_scheme scheme = client->url.scheme;
+    if (scheme == SLUICE_URL_HTTP || scheme == SLUICE_URL_GRPC) {
+        client->web = sluice_web_create(&client->url, options);
+        return client->web != NULL;
+    }
+    client->token = options->token == NULL ? NULL : strdup(options->token);
+    return client->token != NULL || options->token == NULL;
+}
+
 enum sluice_status sluice_open(const char *url, const struct sluice_options *options,
                                struct sluice **client)
 {
@@ -152,6 +170,10 @@ enum sluice_status sluice_open(const char *url, const struct sluice_options *opt
     made->timeout_ns = (timeout_ms == 0 ? SLUICE_TIMEOUT_MS_DEFAULT : timeout_ms) * NS_PER_MS;
     made->on_error = options->on_error;
     made->fd = -1;
+    if (!open_parts(made, options)) {
+        sluice_close(&made);
+        return SLUICE_NO_MEMORY;
+    }
     *client = made;
     return SLUICE_OK;
 }
@@ -166,7 +188,10 @@ void sluice_close(struct sluice **client)
     sluice_resolve_drop(&gone->lookup);
     sluice_buffer_deinit(&gone->out);
     sluice_buffer_deinit(&gone->in);
+    sluice_buffer_deinit(&gone->body);
+    sluice_web_destroy(&gone->web);
     sluice_keep_deinit(&gone->keep);
+    free(gone->token);
     free(gone);
     *client = NULL;
 }
@@ -242,18 +267,33 @@ static enum sluice_status connect_any(struct sluice *client, int64_t deadline_ns
     return status;
 }
 
-/* Drops the frame before and waits for the next. */
-static enum sluice_status receive_frame(struct sluice *client, int64_t deadline_ns,
+/* The first answer in `in`, to a question of that kind. */
+static enum sluice_decode_result decode(struct sluice *client, enum sluice_encode_kind kind,
                                         struct sluice_decode_frame *frame)
 {
+    const uint8_t *data = client->in.data + client->in.start;
+    size_t size = sluice_buffer_size(&client->in);
     struct sluice_decode_view bytes;
+    if (client->url.scheme == SLUICE_URL_RESP) {
+        enum sluice_decode_result result =
+            sluice_resp_decode(data, size, kind, &client->body, frame, &client->taken);
+        frame->id = client->last_id;
+        return result;
+    }
+    enum sluice_decode_result found = sluice_decode_next(data, size, &bytes, &client->taken);
+    return found == SLUICE_DECODE_OK && !sluice_decode_frame(bytes, frame) ? SLUICE_DECODE_BROKEN
+                                                                           : found;
+}
+
+/* Drops the frame before and waits for the next. */
+static enum sluice_status receive_frame(struct sluice *client, enum sluice_encode_kind kind,
+                                        int64_t deadline_ns, struct sluice_decode_frame *frame)
+{
     sluice_buffer_consume(&client->in, client->taken);
     client->taken = 0;
     for (;;) {
-        enum sluice_decode_result found =
-            sluice_decode_next(client->in.data + client->in.start, sluice_buffer_size(&client->in),
-                               &bytes, &client->taken);
-        if (found == SLUICE_DECODE_OK && sluice_decode_frame(bytes, frame)) {
+        enum sluice_decode_result found = decode(client, kind, frame);
+        if (found == SLUICE_DECODE_OK) {
             return SLUICE_OK;
         }
         if (found != SLUICE_DECODE_MORE) {
@@ -277,8 +317,19 @@ static bool is_goodbye(const struct sluice_decode_frame *frame)
            sluice_decode_error(frame->body, &error) && error.code == SLUICE_CODE_UNAVAILABLE;
 }
 
+/* Shows the token on a new connection. */
+static enum sluice_status log_in(struct sluice *client, int64_t deadline_ns)
+{
+    const struct sluice_login login = {.fd = client->fd,
+                                       .is_resp = client->url.scheme == SLUICE_URL_RESP,
+                                       .token = client->token,
+                                       .deadline_ns = deadline_ns};
+    return sluice_login(&login, client->message, sizeof client->message);
+}
+
 /* One try. *again: it failed, and the daemon has surely not read the question. */
-static enum sluice_status try_once(struct sluice *client, int64_t deadline_ns,
+static enum sluice_status try_once(struct sluice *client, enum sluice_encode_kind kind,
+                                   int64_t deadline_ns,
                                    struct sluice_decode_frame *frame, bool *again)
 {
     size_t sent;
@@ -289,6 +340,9 @@ static enum sluice_status try_once(struct sluice *client, int64_t deadline_ns,
     }
     if (client->fd < 0) {
         status = connect_any(client, deadline_ns);
+        if (status == SLUICE_OK && client->token != NULL) {
+            status = log_in(client, deadline_ns);
+        }
     }
     if (status != SLUICE_OK) {
         return status;
@@ -302,7 +356,7 @@ static enum sluice_status try_once(struct sluice *client, int64_t deadline_ns,
         *again = sent == 0;
         return fail(client, status, "the connection ended: %s", strerror(errno));
     }
-    status = receive_frame(client, deadline_ns, frame);
+    status = receive_frame(client, kind, deadline_ns, frame);
     if (status == SLUICE_OK && is_goodbye(frame)) {
         *again = true;
         return fail(client, SLUICE_UNREACHABLE, "the daemon is shutting down");
@@ -321,8 +375,19 @@ static enum sluice_status exchange(struct sluice *client, enum sluice_encode_kin
     int64_t deadline_ns = sluice_socket_now_ns() + client->timeout_ns;
     bool again = true;
     sluice_buffer_clear(&client->out);
+    if (client->web != NULL) {
+        client->last_id = 1;
+        return sluice_web_exchange(client->web, kind, questions, count, client->timeout_ns, frame,
+                                   client->message, sizeof client->message);
+    }
+    client->last_id++;
     enum sluice_status status =
-        sluice_encode(&client->out, ++client->last_id, kind, questions, count);
+        client->url.scheme == SLUICE_URL_RESP
+            ? sluice_resp_encode(&client->out, kind, questions)
+            : sluice_encode(&client->out, client->last_id, kind, questions, count);
+    if (status == SLUICE_UNSUPPORTED) {
+        return fail(client, status, "the Redis protocol has no such question; ask over native");
+    }
     if (status == SLUICE_INVALID) {
         return fail(client, status, "the question is too large: at most %u KiB and %u in a batch",
                     SLUICE_ENCODE_FRAME_BYTES_MAX / 1024, SLUICE_ENCODE_BATCH_MAX);
@@ -331,7 +396,7 @@ static enum sluice_status exchange(struct sluice *client, enum sluice_encode_kin
         return fail(client, status, "there is no memory for the question");
     }
     for (int tries = 0; again && tries < 2; tries++) {
-        status = try_once(client, deadline_ns, frame, &again);
+        status = try_once(client, kind, deadline_ns, frame, &again);
         if (status != SLUICE_OK) {
             disconnect(client);
         }

@@ -62,6 +62,12 @@ struct sluice_options {
     enum sluice_on_error on_error; /* required */
     char *why;                     /* gets a sentence when opening fails; may be NULL */
     size_t why_size;               /* bytes of why */
+    const char *token;             /* of a daemon with --tokens; NULL: none. It is kept as long as
+                                    * the client */
+    const char *ca_cert;           /* https, grpcs: who signs the daemon's certificate (PEM); NULL:
+                                    * those that the system trusts */
+    const char *cert;              /* the client's own certificate and key (PEM), for a daemon with */
+    const char *key;               /* --tls-client-ca; NULL: none */
 };
 
 struct sluice_attribute {
@@ -154,8 +160,11 @@ struct sluice_answer {
 
 struct sluice;
 
-/* Takes native://HOST:PORT, unix:PATH or unix://PATH. Touches no network: a daemon that is away
- * is no reason for a program not to start. On anything but SLUICE_OK *client is NULL. */
+/* Takes native://HOST:PORT, unix:PATH or unix://PATH, which is the quickest; and http:// and https://
+ * (its JSON API), grpc:// and grpcs://, resp:// (the Redis protocol). What a protocol has no words
+ * for is SLUICE_UNSUPPORTED: batches and metrics over JSON and RESP, details over RESP; JSON carries
+ * times in whole milliseconds, as RESP does, and keys in UTF-8. Touches no network: a daemon that is
+ * away is no reason for a program not to start. On anything but SLUICE_OK *client is NULL. */
 enum sluice_status sluice_open(const char *url, const struct sluice_options *options,
                                struct sluice **client);
 void sluice_close(struct sluice **client);

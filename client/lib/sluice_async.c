@@ -220,6 +220,13 @@ enum sluice_status sluice_async_open(uv_loop_t *loop, const char *url,
     }
     sluice_close(&probe);
     status = sluice_url_parse(url, &parsed, NULL, 0);
+    if (status == SLUICE_OK && (parsed.scheme != SLUICE_URL_NATIVE || options->token != NULL)) {
+        if (options->why != NULL) {
+            (void)snprintf(options->why, options->why_size,
+                           "asking on a loop takes native:// or unix:, and no token, in this build");
+        }
+        return SLUICE_UNSUPPORTED;
+    }
     struct sluice_async *made = calloc(1, sizeof *made);
     if (status != SLUICE_OK || made == NULL || uv_timer_init(loop, &made->timer) != 0) {
         free(made);

@@ -55,7 +55,8 @@ static bool parse_port(const char *text, struct sluice_url *url)
     return true;
 }
 
-static enum sluice_status parse_host(const char *text, const char *host, struct sluice_url *url,
+static enum sluice_status parse_host(const char *text, const char *host,
+                                     const char *default_port, struct sluice_url *url,
                                      const struct complaint *to)
 {
     bool bracket = host[0] == '[';
@@ -75,7 +76,7 @@ static enum sluice_status parse_host(const char *text, const char *host, struct 
     memcpy(url->host, host, size);
     url->host[size] = '\0';
     if (*rest == '\0') {
-        memcpy(url->port, SLUICE_URL_PORT_DEFAULT, sizeof SLUICE_URL_PORT_DEFAULT);
+        memcpy(url->port, default_port, strlen(default_port) + 1);
         return SLUICE_OK;
     }
     if (*rest != ':' || !parse_port(rest + 1, url)) {
@@ -86,7 +87,7 @@ static enum sluice_status parse_host(const char *text, const char *host, struct 
 
 static enum sluice_status refuse_scheme(const char *text, const struct complaint *to)
 {
-    static const char *const later[] = {"http", "https", "grpc", "grpcs", "resp", "redis"};
+    static const char *const later[] = {"natives", "resps"};
     size_t size = strcspn(text, ":");
     for (size_t i = 0; i < sizeof later / sizeof later[0]; i++) {
         if (strlen(later[i]) == size && strncmp(text, later[i], size) == 0 &&
@@ -95,20 +96,36 @@ static enum sluice_status refuse_scheme(const char *text, const struct complaint
             return SLUICE_UNSUPPORTED;
         }
     }
-    return refuse(to, "\"%s\" is no URL of a daemon: expected native://HOST:PORT or unix:PATH",
-                  text);
+    return refuse(to, "\"%s\" is no URL of a daemon: expected native://HOST:PORT, unix:PATH, or "
+                      "http, https, grpc, grpcs or resp for native", text);
 }
 
 enum sluice_status sluice_url_parse(const char *text, struct sluice_url *url, char *why,
                                     size_t why_size)
 {
+    static const struct {
+        const char *prefix;
+        enum sluice_url_scheme scheme;
+        bool tls;
+        const char *port;
+    } schemes[] = {{"native://", SLUICE_URL_NATIVE, false, "7070"},
+                   {"http://", SLUICE_URL_HTTP, false, "7080"},
+                   {"https://", SLUICE_URL_HTTP, true, "7080"},
+                   {"grpc://", SLUICE_URL_GRPC, false, "7081"},
+                   {"grpcs://", SLUICE_URL_GRPC, true, "7081"},
+                   {"resp://", SLUICE_URL_RESP, false, "7379"}};
     const struct complaint to = {why, why_size};
     *url = (struct sluice_url){0};
     if (strncmp(text, "unix:", 5) == 0) {
         return parse_unix(text, text + 5, url, &to);
     }
-    if (strncmp(text, "native://", 9) == 0) {
-        return parse_host(text, text + 9, url, &to);
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
+        size_t size = strlen(schemes[i].prefix);
+        if (strncmp(text, schemes[i].prefix, size) == 0) {
+            url->scheme = schemes[i].scheme;
+            url->tls = schemes[i].tls;
+            return parse_host(text, text + size, schemes[i].port, url, &to);
+        }
     }
     return refuse_scheme(text, &to);
 }

@@ -290,8 +290,8 @@ Test(blocking, the_caller_must_choose)
     cr_expect_null(client);
     cr_expect(strstr(why, "on_error") != NULL);
     options.on_error = SLUICE_ON_ERROR_ALLOW;
-    cr_expect_eq(sluice_open("http://127.0.0.1:1", &options, &client), SLUICE_UNSUPPORTED);
-    cr_expect_str_eq(why, "http is not in this build");
+    cr_expect_eq(sluice_open("resps://127.0.0.1:1", &options, &client), SLUICE_UNSUPPORTED);
+    cr_expect_str_eq(why, "resps is not in this build");
 }
 
 Test(blocking, a_question_too_large_is_not_sent)

@@ -38,6 +38,29 @@ Test(url, hosts)
     expect_host("native://[fe80::1%eth0]", "fe80::1%eth0", "7070");
 }
 
+Test(url, schemes)
+{
+    static const struct {
+        const char *text;
+        enum sluice_url_scheme scheme;
+        bool tls;
+        const char *port;
+    } rows[] = {{"native://h", SLUICE_URL_NATIVE, false, "7070"},
+                {"http://h", SLUICE_URL_HTTP, false, "7080"},
+                {"https://h", SLUICE_URL_HTTP, true, "7080"},
+                {"grpc://h", SLUICE_URL_GRPC, false, "7081"},
+                {"grpcs://h", SLUICE_URL_GRPC, true, "7081"},
+                {"resp://h", SLUICE_URL_RESP, false, "7379"},
+                {"unix:h", SLUICE_URL_NATIVE, false, ""}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct sluice_url url;
+        cr_assert_eq(sluice_url_parse(rows[i].text, &url, NULL, 0), SLUICE_OK);
+        cr_expect_eq(url.scheme, rows[i].scheme, "%s", rows[i].text);
+        cr_expect_eq(url.tls, rows[i].tls, "%s", rows[i].text);
+        cr_expect_str_eq(url.port, rows[i].port);
+    }
+}
+
 Test(url, unix_sockets)
 {
     expect_path("unix:/run/sluice.sock", "/run/sluice.sock");
@@ -50,9 +73,8 @@ Test(url, what_is_refused)
 {
     char path[200] = "unix:/";
     memset(path + 6, 'p', 150);
-    expect_refused("http://127.0.0.1:7080", SLUICE_UNSUPPORTED, "http is not in this build");
-    expect_refused("grpc://127.0.0.1:7081", SLUICE_UNSUPPORTED, "grpc is not in this build");
-    expect_refused("resp://127.0.0.1:7379", SLUICE_UNSUPPORTED, "resp is not in this build");
+    expect_refused("natives://127.0.0.1:7070", SLUICE_UNSUPPORTED, "natives is not in this build");
+    expect_refused("resps://127.0.0.1:7379", SLUICE_UNSUPPORTED, "resps is not in this build");
     expect_refused("ftp://127.0.0.1", SLUICE_INVALID, "native://HOST:PORT");
     expect_refused("127.0.0.1:7070", SLUICE_INVALID, "native://HOST:PORT");
     expect_refused("", SLUICE_INVALID, "native://HOST:PORT");

@@ -94,11 +94,11 @@ for args, words in ((('', 'r'), ('INVALID_ARGUMENT', 'key')), (('k', ''), ('INVA
 # Used wrongly: exit 2.
 for args in ((), ('k',), ('k', 'r', 'more'), ('k', 'r', '--cost', '-1'), ('k', 'r', '--cost', '1.5'),
              ('k', 'r', '--cost', '9223372036854775808'), ('k', 'r', '--attribute', 'ip'), ('k', 'r', '--nothing'),
-             ('k', 'r', '--server', 'http://127.0.0.1:1'), ('k', 'r', '--server', 'nonsense'),
+             ('k', 'r', '--server', 'resps://127.0.0.1:1'), ('k', 'r', '--server', 'nonsense'),
              ('k', 'r', '--timeout', '5'), ('k', 'r', '--timeout', '0s'), ('k', 'r', '--attribute', '=x')):
     code, out, err = ask(*args)
     checks.that(f'used wrongly {args}', code == 2 and out == '' and err.count('\n') >= 1, (code, out, err))
-checks.that('a protocol of later', 'http is not in this build' in ask('k', 'r', '--server', 'http://x')[2])
+checks.that('a protocol of later', 'resps is not in this build' in ask('k', 'r', '--server', 'resps://x')[2])
 checks.equal('the largest cost', ask('k', 'GET /thousand', '--cost', '9223372036854775807')[0], 3)
 
 # Where the daemon is.

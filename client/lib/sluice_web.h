@@ -1,0 +1,22 @@
+/* A daemon asked by HTTP: its JSON API, or gRPC. libcurl moves the bytes; one connection, kept. */
+#ifndef SLUICE_WEB_H
+#define SLUICE_WEB_H
+
+#include "sluice_body.h"
+#include "sluice_encode.h"
+#include "sluice_url.h"
+
+struct sluice_web;
+
+/* NULL: no memory. The options' texts are copied. */
+struct sluice_web *sluice_web_create(const struct sluice_url *url,
+                                     const struct sluice_options *options);
+void sluice_web_destroy(struct sluice_web **web);
+
+/* Asks. SLUICE_OK: *frame holds until the next call. Else `message` has one sentence. */
+enum sluice_status sluice_web_exchange(struct sluice_web *web, enum sluice_encode_kind kind,
+                                       const struct sluice_question *questions, size_t count,
+                                       int64_t timeout_ns, struct sluice_decode_frame *frame,
+                                       char *message, size_t message_size);
+
+#endif
