@@ -36,7 +36,7 @@ STATUS_CHECKED enum status state_reload(struct state *state, struct engine *engi
 
 /* Begins a write and a new base; does not wait. */
 void state_snapshot(struct state *state);
-/* Writes what changed and waits until it is on disk (admin thread). False: `why` gets a sentence. */
+/* Writes what changed and waits until it is on disk (admin thread). False: *why says why not. */
 bool state_write_now(struct state *state, struct buf *why);
 /* What metrics say of it; false: no state is kept. Any thread. */
 bool state_stats(const struct state *state, struct persist_stats *out);

@@ -1,6 +1,6 @@
 /* Keeps the counters on disk while the daemon runs.
  *
- *   journal thread   every interval: what changed since the last time goes to the end of the journal
+ *   journal thread   every interval: what changed since the last time goes behind the journal
  *   image thread     when the journals have outgrown the base: a new base, in the background
  *
  *      base 4   journal 4 | journal 5 ...            base 5 is being written; journal 5 was begun
