@@ -7,17 +7,6 @@
 /* Where the store has no room for a new counter: only a hint. */
 #define STORE_FULL_WAIT_S 1
 
-bool envoy_decide_changes(const struct envoy_request *request)
-{
-    uint32_t count = request->descriptor_count;
-    for (uint32_t i = 0; i < count && i < LIMITS_ENVOY_DESCRIPTORS_MAX; i++) {
-        if (request->descriptors[i].negative) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---- answers ---- */
 
 static void fill_limit(struct envoy_status *status, const struct envoy_subject *subject)

@@ -50,9 +50,6 @@ struct envoy_answer {
     struct envoy_status statuses[LIMITS_ENVOY_DESCRIPTORS_MAX]; /* one a descriptor, in order */
 };
 
-/* Does a descriptor give hits back? Not everybody may. */
-bool envoy_decide_changes(const struct envoy_request *request);
-
 /* Decides and counts. The worker was entered and rewound. False: *error says why there is no
  * answer (in classic, descriptors before it may have been charged). */
 bool envoy_decide(struct engine_worker *worker, const struct envoy_request *request,

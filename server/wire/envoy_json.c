@@ -2,11 +2,12 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
+#include "wire/envoy_headers.h"
 #include "wire/json_out.h"
 #include "wire/json_scan.h"
 
-/* Every member's name and number, without the limit's name. */
-#define STATUS_BYTES 256u
+/* Every member's name and number, without the limit's name; once more for what is around. */
+#define STATUS_BYTES 320u
 
 static const char *const unit_names[ENVOY_UNITS] = {"UNKNOWN", "SECOND", "MINUTE", "HOUR",
                                                     "DAY",     "MONTH",  "YEAR",   "WEEK"};
@@ -342,7 +343,20 @@ static uint8_t *put_status(uint8_t *at, const struct envoy_status *status)
     return json_out_text(at, "}");
 }
 
-uint8_t *envoy_json_write(uint8_t *at, const struct envoy_answer *answer)
+static uint8_t *put_headers(uint8_t *at, const struct envoy_answer *answer)
+{
+    struct envoy_header list[ENVOY_HEADERS];
+    uint32_t count = envoy_headers_of(answer, list);
+    for (uint32_t i = 0; i < count; i++) {
+        at = json_out_text(at, i == 0 ? ",\"responseHeadersToAdd\":[" : ",");
+        at = json_out_string(json_out_text(at, "{\"key\":"), slice_text(list[i].name));
+        at = json_out_string(json_out_text(at, ",\"value\":"), slice_text(list[i].value));
+        at = json_out_text(at, "}");
+    }
+    return json_out_text(at, count > 0 ? "]" : "");
+}
+
+uint8_t *envoy_json_write(uint8_t *at, const struct envoy_answer *answer, bool headers)
 {
     at = json_out_text(at, "{\"overallCode\":");
     at = json_out_string(at, slice_text(code_name(answer->overall)));
@@ -350,5 +364,6 @@ uint8_t *envoy_json_write(uint8_t *at, const struct envoy_answer *answer)
     for (uint32_t i = 0; i < answer->count; i++) {
         at = put_status(json_out_text(at, i == 0 ? "" : ","), &answer->statuses[i]);
     }
-    return json_out_text(at, "]}");
+    at = json_out_text(at, "]");
+    return json_out_text(headers ? put_headers(at, answer) : at, "}");
 }

@@ -14,7 +14,7 @@ bool envoy_json_read(struct slice text, struct arena *arena, struct envoy_reques
 
 /* The most that envoy_json_write writes. */
 size_t envoy_json_bytes(const struct envoy_answer *answer);
-/* Writes at `at`, returns the end. */
-uint8_t *envoy_json_write(uint8_t *at, const struct envoy_answer *answer);
+/* Writes at `at`, returns the end. `headers`: as in envoy_wire_write. */
+uint8_t *envoy_json_write(uint8_t *at, const struct envoy_answer *answer, bool headers);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/utf8.h"
 #include "wire/access.h"
+#include "wire/envoy_headers.h"
 #include "wire/pb_fields.h"
 
 /* Field numbers, message by message. */
@@ -10,7 +11,8 @@ enum { DESCRIPTOR_ENTRIES = 1, DESCRIPTOR_LIMIT = 2, DESCRIPTOR_HITS = 3, DESCRI
 enum { ENTRY_KEY = 1, ENTRY_VALUE = 2 };
 enum { OVERRIDE_REQUESTS = 1, OVERRIDE_UNIT = 2, OVERRIDE_MULTIPLIER = 3 };
 enum { WRAPPER_VALUE = 1 };
-enum { RESPONSE_OVERALL = 1, RESPONSE_STATUSES = 2 };
+enum { RESPONSE_OVERALL = 1, RESPONSE_STATUSES = 2, RESPONSE_HEADERS = 3 };
+enum { HEADER_KEY = 1, HEADER_VALUE = 2 };
 enum { STATUS_CODE = 1, STATUS_LIMIT = 2, STATUS_REMAINING = 3, STATUS_RESET = 4 };
 enum { LIMIT_REQUESTS = 1, LIMIT_UNIT = 2, LIMIT_NAME = 3, LIMIT_MULTIPLIER = 4 };
 enum { DURATION_SECONDS = 1 };
@@ -215,25 +217,29 @@ static void put_status(const struct envoy_status *status, struct buf *out)
     }
 }
 
-void envoy_wire_write(const struct envoy_answer *answer, struct buf *out)
+static void put_header(const struct envoy_header *header, struct buf *out)
 {
+    struct slice name = slice_text(header->name);
+    struct slice value = slice_text(header->value);
+    pb_fields_put_head(out, RESPONSE_HEADERS, 2 + name.size + 2 + value.size);
+    pb_fields_put_bytes(out, HEADER_KEY, name);
+    pb_fields_put_bytes(out, HEADER_VALUE, value);
+}
+
+void envoy_wire_write(const struct envoy_answer *answer, bool headers, struct buf *out)
+{
+    struct envoy_header list[ENVOY_HEADERS];
+    uint32_t count = headers ? envoy_headers_of(answer, list) : 0;
     put_number(out, RESPONSE_OVERALL, answer->overall);
     for (uint32_t i = 0; i < answer->count; i++) {
         put_status(&answer->statuses[i], out);
     }
+    for (uint32_t i = 0; i < count; i++) {
+        put_header(&list[i], out);
+    }
 }
 
 /* ---- the call ---- */
-
-bool envoy_wire_may(const struct wire_worker *worker, const struct wire_peer *peer,
-                    const struct envoy_request *request, struct request_error *error)
-{
-    if (!envoy_decide_changes(request) || access_may_change(worker->config, peer)) {
-        return true;
-    }
-    access_deny_change(error);
-    return false;
-}
 
 static enum request_code fail(struct grpc_call *call, enum request_code code, const char *message)
 {
@@ -255,11 +261,10 @@ static enum request_code should_rate_limit(struct grpc_call *call)
         return fail(call, REQUEST_RESOURCE_EXHAUSTED,
                     "the message takes more memory to read than a message may");
     }
-    if (!envoy_wire_may(call->worker, call->peer, &request, call->error) ||
-        !envoy_decide(call->worker->engine, &request, call->now_ns, &answer, call->error)) {
+    if (!envoy_decide(call->worker->engine, &request, call->now_ns, &answer, call->error)) {
         return call->error->code;
     }
-    envoy_wire_write(&answer, call->out);
+    envoy_wire_write(&answer, call->worker->config->x_ratelimit_headers, call->out);
     *call->answered += 1;
     return REQUEST_OK;
 }

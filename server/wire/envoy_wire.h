@@ -15,10 +15,7 @@ enum envoy_wire_result { ENVOY_WIRE_OK, ENVOY_WIRE_MALFORMED, ENVOY_WIRE_NO_MEMO
 enum envoy_wire_result envoy_wire_read(struct slice message, struct arena *arena,
                                        struct envoy_request *request);
 
-void envoy_wire_write(const struct envoy_answer *answer, struct buf *out);
-
-/* May this peer ask what it asks? False: *error says why not. */
-bool envoy_wire_may(const struct wire_worker *worker, const struct wire_peer *peer,
-                    const struct envoy_request *request, struct request_error *error);
+/* `headers`: response_headers_to_add has what envoy_headers.h says. */
+void envoy_wire_write(const struct envoy_answer *answer, bool headers, struct buf *out);
 
 #endif

@@ -3,13 +3,6 @@
 #include "wire/http_envoy.h"
 
 #include "wire/envoy_json.h"
-#include "wire/envoy_wire.h"
-
-static void refuse(struct http_turn *turn, const struct request_error *error)
-{
-    int status = error->code == REQUEST_PERMISSION_DENIED ? 403 : 400;
-    http_turn_problem(turn, status, error->field, error->message);
-}
 
 void http_envoy_handle(struct http_turn *turn)
 {
@@ -19,16 +12,15 @@ void http_envoy_handle(struct http_turn *turn)
     struct request_error error;
     metrics_request(worker->metrics, METRICS_HTTP, METRICS_SHOULD_ALLOW, 1);
     if (!envoy_json_read(turn->request->body, worker->arena, &request, &error) ||
-        !envoy_wire_may(worker, turn->peer, &request, &error) ||
         !envoy_decide(worker->engine, &request, turn->now_ns, &answer, &error)) {
-        refuse(turn, &error);
+        http_turn_problem(turn, 400, error.field, error.message);
         return;
     }
     (*turn->answered)++;
     uint8_t *begin = http_turn_room(turn, envoy_json_bytes(&answer));
     if (begin != NULL) {
         http_turn_json(turn, answer.overall == ENVOY_CODE_OVER_LIMIT ? 429 : 200, begin,
-                       envoy_json_write(begin, &answer));
+                       envoy_json_write(begin, &answer, worker->config->x_ratelimit_headers));
         http_turn_header(turn, "cache-control", slice_text("no-store"));
     }
 }

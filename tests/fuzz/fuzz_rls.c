@@ -36,10 +36,10 @@ static void decide(const struct envoy_request *request)
     }
     require(over || answer.overall == ENVOY_CODE_OK);
     buf_init(&out, 0);
-    envoy_wire_write(&answer, &out);
+    envoy_wire_write(&answer, true, &out);
     uint8_t *text = malloc(envoy_json_bytes(&answer));
     require(text != NULL && !out.failed && out.size > 0);
-    require((size_t)(envoy_json_write(text, &answer) - text) <= envoy_json_bytes(&answer));
+    require((size_t)(envoy_json_write(text, &answer, true) - text) <= envoy_json_bytes(&answer));
     free(text);
     buf_deinit(&out);
 }

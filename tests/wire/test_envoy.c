@@ -128,12 +128,30 @@ Test(envoy, messages_that_are_none)
     cr_expect_eq(http.fixture.answered, 0);
 }
 
-Test(envoy, not_everybody_may_give_back)
+/* --allow-changes is not about them: the gateway's operator has configured them. */
+Test(envoy, negative_hits_need_no_leave)
 {
     http.fixture.peer.local = false;
+    http.fixture.config.allow_changes = WIRE_CHANGES_NONE;
+    EXPECT_CALL("0a02726c120c0a0a0a03666f6f1203626172" "1802", "0801120c080112040802100222020821");
     EXPECT_CALL("0a02726c120e0a0a0a03666f6f12036261722001",
-                "7 : this peer may not refund or reset (--allow-changes)");
-    EXPECT_CALL(FOO_BAR, "0801120e0801120408021002180122020821");
+                "0801120e0801120408021002180122020821");
+}
+
+/* The last that is over, else the one with the least left; none where nothing limits. */
+Test(envoy, headers_for_the_response)
+{
+    static const char names[] = "0a11582d526174654c696d69742d4c696d6974"
+                                "0a15582d526174654c696d69742d52656d61696e696e67"
+                                "0a11582d526174654c696d69742d5265736574";
+    char expected[512];
+    http.fixture.config.x_ratelimit_headers = true;
+    (void)snprintf(expected, sizeof(expected),
+                   "0801120e0801120408021002180122020821"
+                   "1a16%.38s120132" "1a1a%.46s120131" "1a17%.38s12023333",
+                   names, names + 38, names + 84);
+    EXPECT_CALL(FOO_BAR, expected);
+    EXPECT_CALL("0a02726c120a0a080a016e1203626172", "080112020801");
 }
 
 static void expect_json(const char *body, int status, const char *expected)
@@ -170,6 +188,15 @@ Test(envoy, json_asks_and_is_answered)
     expect_json("{\"domain\":\"rl\",\"descriptors\":[{\"entries\":[{\"key\":\"\\u0066oo\",\"value\""
                 ":\"vip\"}]}]}",
                 200, "{\"code\":\"OK\",\"limitRemaining\":4294967295}");
+}
+
+Test(envoy, json_with_headers_for_the_response)
+{
+    http.fixture.config.x_ratelimit_headers = true;
+    expect_json(ASK, 200,
+                "],\"responseHeadersToAdd\":[{\"key\":\"X-RateLimit-Limit\",\"value\":\"2\"},"
+                "{\"key\":\"X-RateLimit-Remaining\",\"value\":\"1\"},"
+                "{\"key\":\"X-RateLimit-Reset\",\"value\":\"33\"}]}");
 }
 
 Test(envoy, json_that_is_no_request)
