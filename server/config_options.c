@@ -84,7 +84,7 @@ static const struct options_spec config_options_specs[] = {
              "emergency. A log line says so each minute."},
     {.name = "x-ratelimit-headers",
      .help = "HTTP answers carry X-RateLimit-Limit, -Remaining and -Reset (seconds from now) "
-             "beside RateLimit."},
+             "beside RateLimit; gateways that ask over Envoy's protocol are told to add them."},
     {.name = "tls-cert",
      .argument = "FILE",
      .file = true,
