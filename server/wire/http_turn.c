@@ -59,15 +59,6 @@ void http_turn_error(struct http_turn *turn, const struct request_error *error)
     http_turn_problem(turn, http_status_of_code(error->code), error->field, error->message);
 }
 
-void http_turn_header(struct http_turn *turn, const char *name, struct slice value)
-{
-    struct http_response *response = turn->response;
-    if (response->header_count < HTTP_RESPONSE_HEADERS) {
-        response->headers[response->header_count++] =
-            (struct http_header){.name = slice_text(name), .value = value};
-    }
-}
-
 void http_turn_json(struct http_turn *turn, int status, const uint8_t *begin, const uint8_t *end)
 {
     turn->response->status = status;

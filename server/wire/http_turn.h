@@ -33,7 +33,14 @@ void http_turn_error(struct http_turn *turn, const struct request_error *error);
 /* Answers with JSON that ends at `end`. */
 void http_turn_json(struct http_turn *turn, int status, const uint8_t *begin, const uint8_t *end);
 
-void http_turn_header(struct http_turn *turn, const char *name, struct slice value);
+static inline void http_turn_header(struct http_turn *turn, const char *name, struct slice value)
+{
+    struct http_response *response = turn->response;
+    if (response->header_count < HTTP_RESPONSE_HEADERS) {
+        response->headers[response->header_count++] =
+            (struct http_header){.name = slice_text(name), .value = value};
+    }
+}
 
 /* The body is there and said to be JSON (or nothing is said). False: answered. */
 bool http_turn_has_json(struct http_turn *turn);

@@ -5,16 +5,6 @@
 
 #include <stdio.h>
 
-uint8_t *json_out_text(uint8_t *at, const char *text)
-{
-    size_t size = strlen(text);
-    memcpy(at, text, size);
-    return at + size;
-}
-
-/* A piece whose length the compiler knows: no strlen, and the copy is a few moves. */
-#define PUT(at, literal) ((uint8_t *)memcpy(at, literal, sizeof(literal) - 1) + sizeof(literal) - 1)
-
 uint8_t *json_out_number(uint8_t *at, uint64_t number)
 {
     static const char pairs[] = "00010203040506070809101112131415161718192021222324"
@@ -49,14 +39,14 @@ static size_t put_character(uint8_t **at, struct slice text)
     }
     if (byte < 0x20) {
         static const char hex[] = "0123456789abcdef";
-        *at = PUT(*at, "\\u00");
+        *at = json_out_text(*at, "\\u00");
         *(*at)++ = (uint8_t)hex[byte >> 4];
         *(*at)++ = (uint8_t)hex[byte & 15];
         return 1;
     }
     size_t size = utf8_sequence(text);
     if (size == 0) {
-        *at = PUT(*at, "\xEF\xBF\xBD");
+        *at = json_out_text(*at, "\xEF\xBF\xBD");
         return 1;
     }
     memcpy(*at, text.data, size);
@@ -91,23 +81,23 @@ static uint8_t *put_slice(uint8_t *at, struct slice text)
 /* What the answer and each of its rows have in common. */
 static uint8_t *put_numbers(uint8_t *at, const struct decision_row *row)
 {
-    at = row->allowed ? PUT(at, "\"allowed\":true,\"limit\":")
-                      : PUT(at, "\"allowed\":false,\"limit\":");
+    at = row->allowed ? json_out_text(at, "\"allowed\":true,\"limit\":")
+                      : json_out_text(at, "\"allowed\":false,\"limit\":");
     at = json_out_number(at, row->limit);
-    at = PUT(at, ",\"remaining\":");
+    at = json_out_text(at, ",\"remaining\":");
     at = json_out_number(at, row->remaining);
     if (row->retry_after_ns == DECISION_NEVER) {
-        at = PUT(at, ",\"retry_after_ms\":null");
+        at = json_out_text(at, ",\"retry_after_ms\":null");
     } else if (row->retry_after_ns != DECISION_ABSENT) {
-        at = PUT(at, ",\"retry_after_ms\":");
+        at = json_out_text(at, ",\"retry_after_ms\":");
         at = put_ms(at, row->retry_after_ns);
     }
     if (row->reset_after_ns != DECISION_ABSENT) {
-        at = PUT(at, ",\"reset_after_ms\":");
+        at = json_out_text(at, ",\"reset_after_ms\":");
         at = put_ms(at, row->reset_after_ns);
     }
     if (row->delay_ns > 0) {
-        at = PUT(at, ",\"delay_ms\":");
+        at = json_out_text(at, ",\"delay_ms\":");
         at = put_ms(at, row->delay_ns);
     }
     return at;
@@ -116,16 +106,16 @@ static uint8_t *put_numbers(uint8_t *at, const struct decision_row *row)
 /* A limit's name is of [A-Za-z0-9_.-]: the limits file sees to it. */
 static uint8_t *put_row(uint8_t *at, const struct decision_row *row)
 {
-    at = PUT(at, "{\"limit_name\":\"");
+    at = json_out_text(at, "{\"limit_name\":\"");
     at = put_slice(at, row->limit_name);
-    at = PUT(at, "\",");
+    at = json_out_text(at, "\",");
     at = put_numbers(at, row);
-    at = row->shadow ? PUT(at, ",\"shadow\":true,\"window_ms\":")
-                     : PUT(at, ",\"shadow\":false,\"window_ms\":");
+    at = row->shadow ? json_out_text(at, ",\"shadow\":true,\"window_ms\":")
+                     : json_out_text(at, ",\"shadow\":false,\"window_ms\":");
     at = put_ms(at, row->window_ns);
-    at = PUT(at, ",\"algorithm\":\"");
+    at = json_out_text(at, ",\"algorithm\":\"");
     at = json_out_text(at, limiter_algorithm_name(row->algorithm));
-    return PUT(at, "\"}");
+    return json_out_text(at, "\"}");
 }
 
 uint8_t *json_out_rows(uint8_t *at, const struct decision *decision)
@@ -146,15 +136,15 @@ uint8_t *json_out_decision_members(uint8_t *at, const struct decision *decision,
     const struct decision_row *shown = &decision->shown;
     at = put_numbers(at, shown);
     if (shown->limit_name.size > 0) {
-        at = PUT(at, ",\"limit_name\":\"");
+        at = json_out_text(at, ",\"limit_name\":\"");
         at = put_slice(at, shown->limit_name);
         *at++ = '"';
     }
-    at = PUT(at, ",\"reason\":\"");
+    at = json_out_text(at, ",\"reason\":\"");
     at = json_out_text(at, request_reason_name(shown->reason));
     *at++ = '"';
     if (details && decision->row_count > 0) {
-        at = PUT(at, ",\"details\":");
+        at = json_out_text(at, ",\"details\":");
         at = json_out_rows(at, decision);
     }
     return at;
@@ -170,14 +160,14 @@ uint8_t *json_out_decision(uint8_t *at, const struct decision *decision, bool de
 
 uint8_t *json_out_error(uint8_t *at, const struct request_error *error)
 {
-    at = PUT(at, "{\"code\":\"");
+    at = json_out_text(at, "{\"code\":\"");
     at = json_out_text(at, request_code_name(error->code));
     *at++ = '"';
     if (error->field[0] != '\0') {
-        at = PUT(at, ",\"field\":");
+        at = json_out_text(at, ",\"field\":");
         at = json_out_string(at, slice_text(error->field));
     }
-    at = PUT(at, ",\"message\":");
+    at = json_out_text(at, ",\"message\":");
     at = json_out_string(at, slice_text(error->message));
     *at++ = '}';
     return at;
