@@ -1,6 +1,7 @@
 #include "control.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "engine/envoy_config.h"
 #include "notify.h"
 
@@ -141,12 +142,28 @@ static void control_open(struct control *control, bool open)
 
 /* ---- reloads ---- */
 
+/* When the latest reload of that outcome was, or "never". */
+static struct slice control_latest(const struct control *control, bool ok, struct buf *text)
+{
+    int64_t at_ns = metrics_read_reload_ns(control->metrics, ok);
+    if (at_ns == 0) {
+        buf_append_text(text, "never");
+    } else {
+        text_append_time(text, at_ns);
+    }
+    return buf_slice(text);
+}
+
 static void control_reload_failed(struct control *control, struct slice lines)
 {
+    struct buf good;
+    buf_init(&good, 0);
     metrics_reload(control->metrics, false, clock_now_ns());
     control_log_lines(LOG_LEVEL_ERROR, "limits refused", lines);
     LOG_EVENT(LOG_LEVEL_ERROR, "limits not reloaded, the old ones stay in force",
-              {"file", slice_text(control->config->limits)});
+              {"file", slice_text(control->config->limits)},
+              {"last-good", control_latest(control, true, &good)});
+    buf_deinit(&good);
     notify_ready();
 }
 
@@ -160,12 +177,14 @@ static void control_apply(struct control *control)
     char rules[16];
     uint32_t rule_count = control->waiting->envoy->rule_count;
     struct buf fresh;
+    struct buf bad;
     int64_t now_ns = clock_now_ns();
     (void)snprintf(limits, sizeof(limits), "%u",
                    control->waiting->limit_count - rule_count);
     (void)snprintf(rules, sizeof(rules), "%u", rule_count);
     (void)snprintf(routes, sizeof(routes), "%u", control->waiting->route_count);
     buf_init(&fresh, 0);
+    buf_init(&bad, 0);
     enum status status =
         state_reload(control->state, control->engine, &control->waiting, now_ns, &fresh);
     if (status == STATUS_OK) {
@@ -173,7 +192,8 @@ static void control_apply(struct control *control)
         control_log_lines(LOG_LEVEL_INFO, "limit starts fresh", buf_slice(&fresh));
         LOG_EVENT(LOG_LEVEL_INFO, "limits reloaded",
                   {"file", slice_text(control->config->limits)}, {"limits", slice_text(limits)},
-                  {"routes", slice_text(routes)}, {"envoy-rules", slice_text(rules)});
+                  {"routes", slice_text(routes)}, {"envoy-rules", slice_text(rules)},
+                  {"last-bad", control_latest(control, false, &bad)});
         notify_ready();
         (void)uv_timer_start(&control->sweep, control_sweep, 0, 0);
         control_answer(control, &control->applying, true, slice_make(NULL, 0));
@@ -184,7 +204,7 @@ static void control_apply(struct control *control)
         control_reload_failed(control, slice_text(status_text(status)));
         control_answer(control, &control->applying, false, slice_text(status_text(status)));
     }
-    shared_number_set(&control->policies_bytes, engine_policies_bytes(control->engine));
+    buf_deinit(&bad);
     buf_deinit(&fresh);
 }
 
@@ -236,6 +256,7 @@ static void control_sweep(uv_timer_t *timer)
     } else if (control->turn_ns < CONTROL_TURN_LONGEST_NS) {
         control->turn_ns += CONTROL_TURN_GROWTH_NS;
     }
+    shared_number_set(&control->policies_bytes, engine_policies_bytes(control->engine));
     (void)uv_timer_start(timer, control_sweep, more ? CONTROL_BUSY_MS : CONTROL_IDLE_MS, 0);
     if (control->waiting != NULL) {
         control_apply(control);
