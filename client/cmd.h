@@ -18,6 +18,7 @@ int cmd_check(int argc, char **argv);
 int cmd_simulate(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
+int cmd_token(int argc, char **argv);
 int cmd_state(int argc, char **argv);
 
 /* Their option tables: --help, the man page and the completion script come from them. */
@@ -28,6 +29,7 @@ extern const struct options_command cmd_check_options;
 extern const struct options_command cmd_simulate_options;
 extern const struct options_command cmd_bench_options;
 extern const struct options_command cmd_stats_options;
+extern const struct options_command cmd_token_options;
 extern const struct options_command cmd_state_options;
 
 /* The row that every table ends with. */

@@ -19,6 +19,7 @@ static const struct command commands[] = {
     {&cmd_reset_options, cmd_reset},     {&cmd_check_options, cmd_check},
     {&cmd_simulate_options, cmd_simulate}, {&cmd_bench_options, cmd_bench},
     {&cmd_stats_options, cmd_stats},     {&cmd_state_options, cmd_state},
+    {&cmd_token_options, cmd_token},
 };
 
 #define COMMAND_COUNT (sizeof commands / sizeof commands[0])

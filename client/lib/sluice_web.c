@@ -21,6 +21,7 @@ struct sluice_web {
     struct sluice_buffer out;
     struct sluice_buffer in;   /* the body of the response */
     struct sluice_buffer body; /* the answer, as a native frame has it */
+    char *text;                /* the request's JSON */
     int grpc_status;
     char grpc_message[1024];
     char why[CURL_ERROR_SIZE];
@@ -175,6 +176,7 @@ void sluice_web_destroy(struct sluice_web **web_at)
     }
     curl_easy_cleanup(web->curl);
     curl_slist_free_all(web->headers);
+    free(web->text);
     sluice_buffer_deinit(&web->out);
     sluice_buffer_deinit(&web->in);
     sluice_buffer_deinit(&web->body);
@@ -182,13 +184,10 @@ void sluice_web_destroy(struct sluice_web **web_at)
     *web_at = NULL;
 }
 
-/* Sends one POST. */
-static enum sluice_status perform(struct sluice_web *web, const char *path, const void *data,
-                                  size_t size, int64_t timeout_ns, char *message,
-                                  size_t message_size)
+/* One POST to come; `data` holds until it is finished. */
+static void set_post(struct sluice_web *web, const char *path, const void *data, size_t size)
 {
     char url[sizeof web->base + 64];
-    long timeout_ms = (long)((timeout_ns + NS_PER_MS - 1) / NS_PER_MS);
     (void)snprintf(url, sizeof url, "%s%s", web->base, path);
     sluice_buffer_clear(&web->in);
     web->grpc_status = STATUS_NONE;
@@ -197,16 +196,6 @@ static enum sluice_status perform(struct sluice_web *web, const char *path, cons
     (void)curl_easy_setopt(web->curl, CURLOPT_URL, url);
     (void)curl_easy_setopt(web->curl, CURLOPT_POSTFIELDS, data);
     (void)curl_easy_setopt(web->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
-    (void)curl_easy_setopt(web->curl, CURLOPT_TIMEOUT_MS, timeout_ms < 1 ? 1 : timeout_ms);
-    CURLcode code = curl_easy_perform(web->curl);
-    if (code == CURLE_OK) {
-        return SLUICE_OK;
-    }
-    if (code == CURLE_OPERATION_TIMEDOUT) {
-        return fail(message, message_size, SLUICE_TIMEOUT, "no answer within %ld ms", timeout_ms);
-    }
-    return fail(message, message_size, SLUICE_UNREACHABLE, "%s: %s", web->base,
-                web->why[0] != '\0' ? web->why : curl_easy_strerror(code));
 }
 
 static enum sluice_status fail_answer(const struct sluice_web *web, char *message, size_t size)
@@ -287,10 +276,9 @@ static bool decode_call(struct sluice_web *web, enum sluice_encode_kind kind,
            sluice_body_copy(&web->body, kind, data + PREFIX_BYTES, told, frame);
 }
 
-static enum sluice_status exchange_grpc(struct sluice_web *web, enum sluice_encode_kind kind,
-                                        const struct sluice_question *questions, size_t count,
-                                        int64_t timeout_ns, struct sluice_decode_frame *frame,
-                                        char *message, size_t message_size)
+static enum sluice_status prepare_grpc(struct sluice_web *web, enum sluice_encode_kind kind,
+                                       const struct sluice_question *questions, size_t count,
+                                       char *message, size_t message_size)
 {
     const char *path = grpc_path(kind);
     if (path == NULL) {
@@ -303,41 +291,67 @@ static enum sluice_status exchange_grpc(struct sluice_web *web, enum sluice_enco
                     status == SLUICE_INVALID ? "the question is too large"
                                              : "there is no memory for the question");
     }
-    status = perform(web, path, web->out.data + web->out.start, sluice_buffer_size(&web->out),
-                     timeout_ns, message, message_size);
-    if (status == SLUICE_OK && !decode_call(web, kind, frame)) {
-        return fail_answer(web, message, message_size);
-    }
-    return status;
+    set_post(web, path, web->out.data + web->out.start, sluice_buffer_size(&web->out));
+    return SLUICE_OK;
 }
 
 /* ---- JSON ---- */
 
-static enum sluice_status exchange_json(struct sluice_web *web, enum sluice_encode_kind kind,
-                                        const struct sluice_question *question,
-                                        int64_t timeout_ns, struct sluice_decode_frame *frame,
-                                        char *message, size_t message_size)
+static enum sluice_status prepare_json(struct sluice_web *web, enum sluice_encode_kind kind,
+                                       const struct sluice_question *question, char *message,
+                                       size_t message_size)
 {
     const char *path = sluice_json_path(kind);
-    long http_status = 0;
     if (path == NULL) {
         return fail(message, message_size, SLUICE_UNSUPPORTED,
                     "this client asks no such question over HTTP; ask over native");
     }
-    char *text = sluice_json_question(kind, question);
-    if (text == NULL) {
+    free(web->text);
+    web->text = sluice_json_question(kind, question);
+    if (web->text == NULL) {
         return fail(message, message_size, SLUICE_INVALID,
                     "JSON carries UTF-8 only; ask over native");
     }
-    enum sluice_status status =
-        perform(web, path, text, strlen(text), timeout_ns, message, message_size);
-    free(text);
-    if (status != SLUICE_OK) {
-        return status;
+    set_post(web, path, web->text, strlen(web->text));
+    return SLUICE_OK;
+}
+
+static bool decode_json(struct sluice_web *web, enum sluice_encode_kind kind,
+                        struct sluice_decode_frame *frame)
+{
+    long status = 0;
+    (void)curl_easy_getinfo(web->curl, CURLINFO_RESPONSE_CODE, &status);
+    return sluice_json_answer(status, (const char *)web->in.data + web->in.start,
+                              sluice_buffer_size(&web->in), kind, &web->body, frame);
+}
+
+/* ---- either ---- */
+
+enum sluice_status sluice_web_prepare(struct sluice_web *web, enum sluice_encode_kind kind,
+                                      const struct sluice_question *questions, size_t count,
+                                      char *message, size_t message_size)
+{
+    return web->grpc ? prepare_grpc(web, kind, questions, count, message, message_size)
+                     : prepare_json(web, kind, questions, message, message_size);
+}
+
+void *sluice_web_handle(struct sluice_web *web)
+{
+    return web->curl;
+}
+
+enum sluice_status sluice_web_finish(struct sluice_web *web, enum sluice_encode_kind kind,
+                                     int code, struct sluice_decode_frame *frame, char *message,
+                                     size_t message_size)
+{
+    if (code == CURLE_OPERATION_TIMEDOUT) {
+        return fail(message, message_size, SLUICE_TIMEOUT, "no answer in time");
     }
-    (void)curl_easy_getinfo(web->curl, CURLINFO_RESPONSE_CODE, &http_status);
-    return sluice_json_answer(http_status, (const char *)web->in.data + web->in.start,
-                              sluice_buffer_size(&web->in), kind, &web->body, frame)
+    if (code != CURLE_OK) {
+        return fail(message, message_size, SLUICE_UNREACHABLE, "%s: %s", web->base,
+                    web->why[0] != '\0' ? web->why : curl_easy_strerror((CURLcode)code));
+    }
+    return (web->grpc ? decode_call(web, kind, frame) : decode_json(web, kind, frame))
                ? SLUICE_OK
                : fail_answer(web, message, message_size);
 }
@@ -347,8 +361,16 @@ enum sluice_status sluice_web_exchange(struct sluice_web *web, enum sluice_encod
                                        int64_t timeout_ns, struct sluice_decode_frame *frame,
                                        char *message, size_t message_size)
 {
-    return web->grpc ? exchange_grpc(web, kind, questions, count, timeout_ns, frame, message,
-                                     message_size)
-                     : exchange_json(web, kind, questions, timeout_ns, frame, message,
-                                     message_size);
+    long timeout_ms = (long)((timeout_ns + NS_PER_MS - 1) / NS_PER_MS);
+    enum sluice_status status =
+        sluice_web_prepare(web, kind, questions, count, message, message_size);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    (void)curl_easy_setopt(web->curl, CURLOPT_TIMEOUT_MS, timeout_ms);
+    CURLcode code = curl_easy_perform(web->curl);
+    if (code == CURLE_OPERATION_TIMEDOUT) {
+        return fail(message, message_size, SLUICE_TIMEOUT, "no answer within %ld ms", timeout_ms);
+    }
+    return sluice_web_finish(web, kind, (int)code, frame, message, message_size);
 }

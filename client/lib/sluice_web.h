@@ -19,4 +19,14 @@ enum sluice_status sluice_web_exchange(struct sluice_web *web, enum sluice_encod
                                        int64_t timeout_ns, struct sluice_decode_frame *frame,
                                        char *message, size_t message_size);
 
+/* The same in steps, for whoever drives many at once: prepare, let libcurl perform the handle
+ * (a CURL *), finish with the CURLcode it came to. */
+enum sluice_status sluice_web_prepare(struct sluice_web *web, enum sluice_encode_kind kind,
+                                      const struct sluice_question *questions, size_t count,
+                                      char *message, size_t message_size);
+void *sluice_web_handle(struct sluice_web *web);
+enum sluice_status sluice_web_finish(struct sluice_web *web, enum sluice_encode_kind kind,
+                                     int code, struct sluice_decode_frame *frame, char *message,
+                                     size_t message_size);
+
 #endif
