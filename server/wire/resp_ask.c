@@ -117,11 +117,8 @@ bool resp_ask_read_request(const struct resp_command *command, bool takes_cost,
 {
     uint32_t at = 3;
     if (command->count < 3) {
-        char name[16] = ""; /* letters and a dot: the bit makes them small */
-        for (size_t i = 0; i < command->arguments[0].size && i + 1 < sizeof(name); i++) {
-            name[i] = (char)(command->arguments[0].data[i] | 0x20);
-        }
-        set_arity_error(error, name);
+        char name[RESP_TURN_COMMAND_BYTES];
+        set_arity_error(error, resp_turn_small(command->arguments[0], name));
         return false;
     }
     request->key = command->arguments[1];

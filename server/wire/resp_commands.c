@@ -100,11 +100,9 @@ static void refuse_unknown(struct resp_turn *turn, const struct resp_command *co
 
 static void refuse_arity(struct resp_turn *turn, const struct resp_commands_row *row)
 {
-    char name[16] = ""; /* letters and a dot: the bit makes them small */
-    for (size_t i = 0; row->name[i] != '\0' && i + 1 < sizeof(name); i++) {
-        name[i] = (char)(row->name[i] | 0x20);
-    }
-    resp_turn_fail(turn, "wrong number of arguments for '%s' command", name);
+    char name[RESP_TURN_COMMAND_BYTES];
+    resp_turn_fail(turn, "wrong number of arguments for '%s' command",
+                   resp_turn_small(slice_text(row->name), name));
 }
 
 /* Commands that a peer may send before it has shown a token. */

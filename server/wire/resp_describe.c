@@ -14,11 +14,8 @@ static uint32_t count_commands(void)
 
 static void append_name(struct buf *out, const struct resp_commands_row *row)
 {
-    char name[16] = ""; /* letters and a dot: the bit makes them small */
-    for (size_t i = 0; row->name[i] != '\0' && i + 1 < sizeof(name); i++) {
-        name[i] = (char)(row->name[i] | 0x20);
-    }
-    resp_reply_bulk_text(out, name);
+    char name[RESP_TURN_COMMAND_BYTES];
+    resp_reply_bulk_text(out, resp_turn_small(slice_text(row->name), name));
 }
 
 /* Name, arity (negative: at least), flags, first key, last key, step. */

@@ -16,6 +16,16 @@ bool resp_turn_says(struct slice argument, const char *word)
     return word[argument.size] == '\0';
 }
 
+const char *resp_turn_small(struct slice name, char out[RESP_TURN_COMMAND_BYTES])
+{
+    size_t size = 0;
+    for (; size < name.size && size + 1 < RESP_TURN_COMMAND_BYTES; size++) {
+        out[size] = (char)(name.data[size] | 0x20); /* letters and a dot, which has the bit */
+    }
+    out[size] = '\0';
+    return out;
+}
+
 void resp_turn_error(struct resp_turn *turn, const struct request_error *error)
 {
     resp_reply_error(turn->out, error);

@@ -31,6 +31,11 @@ struct resp_turn {
 /* Does an argument say `word` (upper case), in any case? */
 bool resp_turn_says(struct slice argument, const char *word);
 
+#define RESP_TURN_COMMAND_BYTES 16
+
+/* A command's name in small letters, as errors and COMMAND say it. Returns `out`. */
+const char *resp_turn_small(struct slice name, char out[RESP_TURN_COMMAND_BYTES]);
+
 /* Appends the error and counts it. */
 void resp_turn_error(struct resp_turn *turn, const struct request_error *error);
 /* "-ERR …": the request's own fault, formatted. */
