@@ -2,8 +2,11 @@
 import http.client
 import json
 import os
+import signal
 import sys
 import tempfile
+import threading
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'e2e_grpc'))
 from grpc_client import Daemon, address, failure, fields, grpc, main, number, text, unary  # noqa: E402
@@ -76,6 +79,42 @@ def test_a_bad_start_says_where():
     assert 'c.yaml:3:33: unit: "eon" is none' in run.stderr and 'd.yaml:1:9: domain "c" stands' in run.stderr, run.stderr
     run = subprocess.run([SLUICED, '--limits', daemon.limits, '--envoy-semantics', 'loose'], capture_output=True, text=True, timeout=20)
     assert run.returncode == 2 and 'exact or classic' in run.stderr, run
+
+
+def test_exact_while_files_change():
+    """Rules come and go under load; the one that stays lets through exactly what it may, in every mix of descriptors."""
+    rules = 'domain: a\ndescriptors:\n  - {key: k, rate_limit: {unit: year, requests_per_unit: 1000}}\n'
+    path = os.path.join(folder(), 'one.yaml')
+
+    def write(more):
+        with open(path + '.new', 'w', encoding='utf-8') as out:
+            out.write(rules + more)
+        os.rename(path + '.new', path)
+    write('')
+    daemon = Daemon(LIMITS, '--envoy-config', path, '--workers', '2', listen=['grpc=127.0.0.1:0'])
+    calls = [unary(grpc.insecure_channel(address(daemon.addresses[0]), [('n', i)]), METHOD) for i in range(4)]
+    stop = threading.Event()
+
+    def reload():
+        while not stop.is_set():
+            for number_of_others in (1, 40, 0):
+                write(''.join(f'  - {{key: o{i}, rate_limit: {{unit: day, requests_per_unit: 9}}}}\n'
+                              for i in range(number_of_others)))
+                daemon.process.send_signal(signal.SIGHUP)
+                time.sleep(0.01)
+    thread = threading.Thread(target=reload)
+    thread.start()
+    try:
+        mixes = [request('a', [('k', 'x')]), request('a', [('k', 'x')], [('o0', 'y')], [('none', 'z')])]
+        answers = [f.result() for f in [calls[i % 4].future(mixes[0]) for i in range(1500)]]
+        answers += [calls[i % 4](mixes[i % 2]) for i in range(300)]
+    finally:
+        stop.set()
+        thread.join()
+    passed = sum(fields(answer)[1] == [1] for answer in answers)
+    assert passed == 1000, passed
+    assert daemon.logged().count('limits reloaded') > 3
+    assert daemon.stop()[0] == 0
 
 
 main(globals())
