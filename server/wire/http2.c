@@ -54,6 +54,7 @@ static void http2_check_due(struct http2_session *session, struct http2_stream *
 static int http2_on_begin_headers(nghttp2_session *codec, const nghttp2_frame *frame, void *data)
 {
     struct http2_session *session = data;
+    session->heading = NULL;
     if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) {
         return 0;
     }
@@ -63,6 +64,7 @@ static int http2_on_begin_headers(nghttp2_session *codec, const nghttp2_frame *f
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     }
     (void)nghttp2_session_set_stream_user_data(codec, frame->hd.stream_id, stream);
+    session->heading = stream;
     return 0;
 }
 
@@ -71,9 +73,11 @@ static int http2_on_header(nghttp2_session *codec, const nghttp2_frame *frame,
                            size_t value_size, uint8_t flags, void *data)
 {
     struct http2_session *session = data;
-    struct http2_stream *stream = http2_find(codec, frame->hd.stream_id);
+    struct http2_stream *stream = session->heading;
+    (void)codec;
+    (void)frame;
     (void)flags;
-    if (stream != NULL && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
+    if (stream != NULL) {
         http2_stream_header(&session->streams, stream, slice_make(name, name_size),
                             slice_make(value, value_size));
     }
@@ -168,8 +172,8 @@ static int http2_on_data(nghttp2_session *codec, uint8_t flags, int32_t id, cons
 /* An answer has gone out before its request was whole: the peer need not send the rest. */
 static int http2_on_sent(nghttp2_session *codec, const nghttp2_frame *frame, void *data)
 {
-    (void)data;
-    if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0 ||
+    const struct http2_session *session = data;
+    if (!session->early || (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) == 0 ||
         (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA)) {
         return 0;
     }
@@ -187,6 +191,7 @@ static int http2_on_close(nghttp2_session *codec, int32_t id, uint32_t code, voi
     struct http2_stream *stream = http2_find(codec, id);
     (void)code;
     if (stream != NULL) {
+        session->heading = session->heading == stream ? NULL : session->heading;
         (void)nghttp2_session_set_stream_user_data(codec, id, NULL);
         http2_stream_give_back(&session->streams, stream);
     }

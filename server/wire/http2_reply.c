@@ -78,6 +78,7 @@ static void http2_reply_submit(struct http2_session *session, struct http2_strea
 {
     nghttp2_data_provider body = {.source = {.ptr = stream}, .read_callback = http2_reply_read};
     stream->submitted = true;
+    session->early = session->early || !stream->ended;
     if (nghttp2_submit_response(session->codec, stream->id, fields, count,
                                 has_body ? &body : NULL) != 0) {
         (void)nghttp2_submit_rst_stream(session->codec, NGHTTP2_FLAG_NONE, stream->id,

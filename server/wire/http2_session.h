@@ -15,6 +15,8 @@ struct http2_session {
     nghttp2_session *codec;
     struct http2_memory memory;
     struct http2_streams streams;
+    struct http2_stream *heading; /* whose header fields are coming in; NULL: nobody's */
+    bool early;                   /* an answer went out before its request was whole */
     struct wire_worker *worker;
     struct wire_peer peer;
     int64_t now_ns;       /* of the feed that runs */

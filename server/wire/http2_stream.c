@@ -61,15 +61,11 @@ void http2_stream_destroy(struct http2_stream **stream_at)
 /* Everything but the buffers, which are empty. */
 static void http2_stream_clear(struct http2_stream *stream, int32_t id, int64_t now_ns)
 {
-    struct http2_stream clear = {.id = id,
-                                 .phase = HTTP2_ARRIVING,
-                                 .begun_ns = now_ns,
-                                 .timeout_ns = -1,
-                                 .head = stream->head,
-                                 .body = stream->body,
-                                 .answer = stream->answer,
-                                 .sentence = stream->sentence};
-    *stream = clear;
+    memset(stream, 0, offsetof(struct http2_stream, head));
+    stream->id = id;
+    stream->phase = HTTP2_ARRIVING;
+    stream->begun_ns = now_ns;
+    stream->timeout_ns = -1;
 }
 
 struct http2_stream *http2_stream_take(struct http2_streams *streams, int32_t id, int64_t now_ns)

@@ -40,11 +40,13 @@ struct http2_stream {
     int64_t timeout_ns; /* grpc-timeout; -1: none */
     uint32_t header_count;
     size_t head_bytes;  /* as RFC 9113 counts a header list */
-    struct buf head;    /* verb, path and header fields: sizes, then bytes */
+    int code;           /* grpc-status */
+
+    /* Last: they stay with the memory when another request takes it. */
+    struct buf head;     /* verb, path and header fields: sizes, then bytes */
     struct buf body;
     struct buf answer;
     struct buf sentence; /* of the error that ends the call: grpc-message */
-    int code;            /* grpc-status */
 };
 
 struct http2_stream_list {
