@@ -76,17 +76,23 @@ static const struct wire_protocol counting = {.name = "counting",
                                               .close = count_close};
 
 /* One end of a pair goes to the pool; the other is returned, or -1. */
-static int hand_over(struct worker_pool *pool)
+static int hand_over_as(struct worker_pool *pool, bool admin)
 {
     int pair[2];
     cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
-    struct conn_socket socket = {.fd = pair[1], .is_unix = true, .protocol = &counting};
+    struct conn_socket socket = {
+        .fd = pair[1], .is_unix = true, .protocol = &counting, .peer = {.admin = admin}};
     if (worker_pool_take(pool, &socket)) {
         return pair[0];
     }
     close(pair[0]);
     close(pair[1]);
     return -1;
+}
+
+static int hand_over(struct worker_pool *pool)
+{
+    return hand_over_as(pool, false);
 }
 
 static void expect_line(int fd, const char *line)
@@ -142,6 +148,42 @@ Test(worker, even_bounded_and_told, .timeout = 60)
     }
     cr_expect_eq(atomic_load(&opened), MOST + 1);
     cr_expect_eq(atomic_load(&closed), MOST + 1);
+    metrics_destroy(&metrics);
+    fixture_deinit(&world);
+}
+
+/* Peers of admin listeners have a thread, and a bound, of their own. */
+Test(worker, admin_beside_the_others, .timeout = 60)
+{
+    struct fixture world;
+    struct worker_pool *pool;
+    int peers[2 + LIMITS_ADMIN_CONNECTIONS_MAX];
+    fixture_init(&world);
+    struct metrics *metrics = metrics_create(1 + 2);
+    struct worker_config config = {.count = 1,
+                                   .max_connections = 1,
+                                   .admin = true,
+                                   .wire = &world.config,
+                                   .engine = world.engine,
+                                   .metrics = metrics};
+    cr_assert_eq(worker_pool_create(&config, &pool), STATUS_OK);
+    peers[0] = hand_over(pool);
+    expect_line(peers[0], "hello\n");
+    cr_expect_eq(hand_over(pool), -1, "no room for another");
+    for (int i = 1; i <= LIMITS_ADMIN_CONNECTIONS_MAX; i++) {
+        peers[i] = hand_over_as(pool, true);
+        cr_assert_geq(peers[i], 0);
+        expect_line(peers[i], "hello\n");
+    }
+    cr_expect_eq(hand_over_as(pool, true), -1, "nor for one more operator");
+    cr_expect_eq(worker_pool_connections(pool), 1);
+    cr_expect_gt(metrics_read_connection_bytes(metrics), 0);
+    worker_pool_destroy(&pool, 5000);
+    cr_expect_eq(metrics_read_connection_bytes(metrics), 0);
+    for (int i = 0; i <= LIMITS_ADMIN_CONNECTIONS_MAX; i++) {
+        expect_line(peers[i], "going\n");
+        close(peers[i]);
+    }
     metrics_destroy(&metrics);
     fixture_deinit(&world);
 }
