@@ -214,9 +214,9 @@ Test(json_in, what_is_no_JSON_is_told_with_its_place)
 /* Every prefix of a good text is broken; none is read past its end. */
 Test(json_in, every_cut_is_noticed)
 {
-    static const char text[] = "{\"key\":\"a\\u00e4\\ud83d\\ude00\",\"route\":\"b\",\"cost\":1.5e-7,"
-                               "\"attributes\":{\"c\":\"d\"},\"x\":[true,null,{\"y\":-0.1}],"
-                               "\"details\":false}";
+    static const char text[] =
+        "{\"key\":\"a\\u00e4\\ud83d\\ude00\",\"route\":\"b\",\"cost\":1.5e-7,"
+        "\"attributes\":{\"c\":\"d\"},\"x\":[true,null,{\"y\":-0.1}],\"details\":false}";
     struct reading reading;
     reading_init(&reading);
     for (size_t size = 0; size < sizeof(text) - 1; size++) {
