@@ -78,35 +78,61 @@ static const char bad[] = "limits:\n"
                           "routes: {x: [ab], y: [a, a]}\n"
                           "  ]\n";
 
-static bool is_whole(const struct policy_set *set)
+static const char envoy_good[] =
+    "domain: edge\n"
+    "descriptors:\n"
+    "  - key: user\n"
+    "    rate_limit: {name: n, unit: hour, requests_per_unit: 5, replaces: [{name: o}]}\n"
+    "  - {key: user, value: 'a*', share_threshold: yes, rate_limit: {unlimited: true}}\n"
+    "  - key: tenant\n"
+    "    descriptors:\n"
+    "      - {key: path, algorithm: token_bucket, burst: 3, rate_limit: {unit: day, "
+    "requests_per_unit: 2}}\n"
+    "      - {key: path, value: x, rate_limit: {unit: month, requests_per_unit: 2}}\n";
+
+static bool is_whole(const struct policy_set *set, uint32_t rules)
 {
-    return set != NULL && set->limit_count == 3 && set->route_count == 3 &&
-           set->builtin_first == 9 && set->limits[1].override_count == 3 &&
+    return set != NULL && set->limit_count == 3 + rules && set->route_count == 3 &&
+           set->builtin_first == 9 + rules && set->limits[1].override_count == 3 &&
            set->limits[2].calendar.zone.count > 500;
 }
 
+static const struct files {
+    const char *limits;
+    const char *envoy; /* NULL: none */
+    uint32_t rules;
+    bool is_good;
+} cases[] = {{good, NULL, 0, true},
+             {bad, NULL, 0, false},
+             {good, envoy_good, 3, true}};
+
 /* False: a promise was broken. *done: the run met no failure. */
-static bool run(const char *text, bool is_good, uint64_t nth, bool *done)
+static bool run(const struct files *files, uint64_t nth, bool *done)
 {
     struct hash_key key = {.bytes = {1}};
     struct limits_file_options options = {.key = &key, .now_ns = INT64_C(1767225600000000000)};
+    bool is_good = files->is_good;
+    if (files->envoy != NULL) {
+        options.envoy_path = "e";
+        options.envoy_text = slice_text(files->envoy);
+    }
     struct limits_file_report report;
     struct policy_set *set = NULL;
     int64_t before = held;
     limits_file_report_init(&report);
     allocations = 0;
     fails_at = nth;
-    enum status status = limits_file_parse("l", slice_text(text), &options, &set, &report);
+    enum status status = limits_file_parse("l", slice_text(files->limits), &options, &set, &report);
     *done = allocations < nth;
     fails_at = 0;
     bool failed = status == STATUS_NO_MEMORY;
     bool right = (status == STATUS_OK) == (set != NULL) &&
                  (status == STATUS_OK) == (report.errors == 0);
     if (*done) {
-        right = right && (is_good ? is_whole(set) : status == STATUS_INVALID);
+        right = right && (is_good ? is_whole(set, files->rules) : status == STATUS_INVALID);
     } else {
         /* The line that says so may be what there was no memory for; and qsort gets by without. */
-        right = right && (failed || report.text.failed || (is_good && is_whole(set)));
+        right = right && (failed || report.text.failed || (is_good && is_whole(set, files->rules)));
     }
     policy_set_destroy(&set);
     limits_file_report_deinit(&report);
@@ -115,13 +141,12 @@ static bool run(const char *text, bool is_good, uint64_t nth, bool *done)
 
 int main(void)
 {
-    const char *const texts[] = {good, bad};
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         bool done = false;
         uint64_t nth = 0;
         while (!done) {
-            if (!run(texts[i], i == 0, ++nth, &done)) {
-                (void)fprintf(stderr, "file %d, allocation %llu\n", i, (unsigned long long)nth);
+            if (!run(&cases[i], ++nth, &done)) {
+                (void)fprintf(stderr, "file %zu, allocation %llu\n", i, (unsigned long long)nth);
                 return 1;
             }
         }
