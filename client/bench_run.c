@@ -1,5 +1,6 @@
 #include "bench_run.h"
 
+#include "bench_web.h"
 #include "bench_worker.h"
 #include "sluice_login.h"
 #include "sluice_resolve.h"
@@ -119,6 +120,11 @@ static bool connect_all(struct run *run, struct buf *message)
     return true;
 }
 
+static bool is_web(const struct run *run)
+{
+    return run->url.scheme == SLUICE_URL_HTTP || run->url.scheme == SLUICE_URL_GRPC;
+}
+
 static uint64_t share_of(uint64_t total, uint32_t index, uint32_t parts)
 {
     return total / parts + (index < total % parts);
@@ -151,10 +157,16 @@ static bool init_workers(struct run *run)
         };
         uint32_t count = (uint32_t)share_of(options->connections, i, threads);
         bench_load_start(&cursor, run->load, i, threads);
-        ok = bench_worker_init(&run->workers[i], &config, &cursor, fds, count,
+        ok = bench_worker_init(&run->workers[i], &config, &cursor, fds, is_web(run) ? 0 : count,
                                run->url.is_unix) && ok;
         run->worker_count++;
-        fds += count;
+        if (is_web(run)) {
+            run->workers[i].web =
+                bench_web_create(&run->url, &options->secure, count, options->in_flight);
+            ok = ok && run->workers[i].web != NULL;
+        } else {
+            fds += count;
+        }
     }
     return ok;
 }
@@ -163,7 +175,11 @@ static void *run_worker(void *argument)
 {
     struct start *start = argument;
     struct run *run = start->run;
-    bench_worker_run(start->worker, run->start_ns);
+    if (start->worker->web != NULL) {
+        bench_web_run(start->worker->web, start->worker, run->start_ns);
+    } else {
+        bench_worker_run(start->worker, run->start_ns);
+    }
     free(start);
     atomic_fetch_add(&run->finished, 1);
     return NULL;
@@ -211,6 +227,7 @@ static void show_progress(struct run *run)
 static void deinit(struct run *run)
 {
     for (uint32_t i = 0; i < run->worker_count; i++) {
+        bench_web_destroy(&run->workers[i].web);
         bench_worker_deinit(&run->workers[i]);
     }
     free(run->workers);
@@ -239,7 +256,7 @@ bool bench_run(const struct bench_run_options *options, const struct bench_load 
         buf_append_text(message, why);
         return false;
     }
-    if (!resolve(&run, message) || !connect_all(&run, message)) {
+    if (!is_web(&run) && (!resolve(&run, message) || !connect_all(&run, message))) {
         deinit(&run);
         return false;
     }

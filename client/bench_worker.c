@@ -164,7 +164,7 @@ static void count_unsent(struct bench_worker *worker)
     }
 }
 
-static void finish(struct bench_worker *worker)
+void bench_worker_finish(struct bench_worker *worker)
 {
     if (worker->over) {
         return;
@@ -185,7 +185,7 @@ void bench_worker_check_over(struct bench_worker *worker)
 {
     bool done = !worker->sending && worker->outstanding == 0;
     if (done || worker->conns_open == 0) {
-        finish(worker);
+        bench_worker_finish(worker);
     }
 }
 
@@ -198,7 +198,7 @@ static void on_tick(uv_timer_t *timer)
     }
     if (worker->outstanding > 0 && now - worker->last_heard_ns > SILENCE_NS) {
         bench_result_trouble(&worker->result, "no answer came for 10 s");
-        finish(worker);
+        bench_worker_finish(worker);
         return;
     }
     bench_worker_check_over(worker);
@@ -230,8 +230,8 @@ bool bench_worker_init(struct bench_worker *worker, const struct bench_worker_co
     worker->cursor = *cursor;
     worker->due_fd = -1;
     bench_result_init(&worker->result);
-    worker->conns = calloc(count, sizeof *worker->conns);
-    worker->dirty = calloc(count, sizeof *worker->dirty);
+    worker->conns = calloc((size_t)count + 1, sizeof *worker->conns);
+    worker->dirty = calloc((size_t)count + 1, sizeof *worker->dirty);
     while ((UINT32_C(1) << worker->slot_bits) < config->in_flight) {
         worker->slot_bits++;
     }
@@ -281,7 +281,7 @@ static void start_timers(struct bench_worker *worker)
     }
 }
 
-void bench_worker_run(struct bench_worker *worker, int64_t start_ns)
+void bench_worker_begin(struct bench_worker *worker, int64_t start_ns)
 {
     const struct bench_worker_config *config = &worker->config;
     worker->start_ns = start_ns;
@@ -291,6 +291,17 @@ void bench_worker_run(struct bench_worker *worker, int64_t start_ns)
     worker->left = config->requests;
     worker->last_heard_ns = now_ns();
     worker->sending = true;
+}
+
+int64_t bench_worker_due_ns(const struct bench_worker *worker)
+{
+    return worker->config.rate > 0 ? due_ns(worker, worker->due_index) : INT64_MAX;
+}
+
+void bench_worker_run(struct bench_worker *worker, int64_t start_ns)
+{
+    const struct bench_worker_config *config = &worker->config;
+    bench_worker_begin(worker, start_ns);
     start_timers(worker);
     for (uint32_t i = 0; i < worker->conn_count; i++) {
         bench_conn_start(&worker->conns[i]);

@@ -18,6 +18,7 @@
 #define BENCH_WORKER_IN_FLIGHT_MAX 65536u
 
 struct bench_worker;
+struct bench_web;
 
 /* A question, or a batch of them, on its way. */
 struct bench_slot {
@@ -85,6 +86,7 @@ struct bench_worker {
     int64_t cpu_start_ns;
     bool sending;
     bool over;
+    struct bench_web *web; /* by HTTP or gRPC: then there are no conns */
     struct bench_result result;
     atomic_uint_fast64_t progress; /* answers so far, for the other thread that shows them */
 };
@@ -109,6 +111,11 @@ bool bench_worker_turn(struct bench_worker *worker, int64_t now_ns,
                        struct bench_worker_turn *turn);
 /* Sends what may be sent, on `conn` (closed loop) or on all (open loop). */
 void bench_worker_pump(struct bench_worker *worker, struct bench_conn *conn, int64_t now_ns);
+/* What bench_worker_run begins and ends with, for a bench that moves its bytes by itself. */
+void bench_worker_begin(struct bench_worker *worker, int64_t start_ns);
+void bench_worker_finish(struct bench_worker *worker);
+/* Open loop: when the next frame is due; else INT64_MAX. */
+int64_t bench_worker_due_ns(const struct bench_worker *worker);
 /* Ends the loop when nothing is left to wait for. */
 void bench_worker_check_over(struct bench_worker *worker);
 

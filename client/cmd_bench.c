@@ -7,6 +7,7 @@
 #include "bench_run.h"
 #include "bench_worker.h"
 #include "sluice_url.h"
+#include "sluice_web.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #define CONNECTIONS_MAX 1000000u
+#define WEB_IN_FLIGHT_MAX 10000u
 #define KEYS_MAX 50000000u
 #define THREADS_MAX LIMITS_WORKERS_MAX
 #define RATE_MAX UINT64_C(1000000000)
@@ -284,6 +286,31 @@ static int run(const struct bench *bench)
     return code;
 }
 
+/* What a protocol cannot be asked for. */
+static bool check_scheme(const struct bench *bench, const struct sluice_url *url)
+{
+    const struct bench_run_options *run = &bench->run;
+    const char *why = NULL;
+    if (url->scheme == SLUICE_URL_RESP) {
+        why = "--server: a bench takes no resp:// in this build";
+    } else if (url->scheme == SLUICE_URL_HTTP && run->batch > 0) {
+        why = "--batch is asked over native:// or grpc://";
+    } else if (url->scheme == SLUICE_URL_HTTP && !url->tls && run->in_flight > 1) {
+        why = "--in-flight: HTTP/1.1 has one question on its way a connection";
+    } else if (url->scheme != SLUICE_URL_NATIVE && run->in_flight > 1 &&
+               !sluice_web_shares_connections()) {
+        why = "--in-flight: this libcurl (before 8.1) mixes up several questions on a connection; "
+              "use more --connections";
+    } else if (url->scheme != SLUICE_URL_NATIVE &&
+               (uint64_t)run->connections * run->in_flight > WEB_IN_FLIGHT_MAX) {
+        why = "--connections and --in-flight: at most 10000 on their way over HTTP";
+    }
+    if (why != NULL) {
+        (void)cmd_misused(&cmd_bench_options, "%s", why);
+    }
+    return why == NULL;
+}
+
 /* A URL that cannot be right is a mistake on the command line, not a daemon that is away. */
 static bool check_server(struct bench *bench)
 {
@@ -296,9 +323,7 @@ static bool check_server(struct bench *bench)
         return false;
     }
     if (sluice_url_parse(bench->run.server, &url, NULL, 0) == SLUICE_OK &&
-        url.scheme != SLUICE_URL_NATIVE) {
-        (void)cmd_misused(&cmd_bench_options, "--server: a bench takes native:// or unix: in this "
-                                              "build");
+        !check_scheme(bench, &url)) {
         return false;
     }
     if (sluice_open(bench->run.server, &options, &client) == SLUICE_OK) {

@@ -17,6 +17,8 @@ struct sluice_web {
     CURL *curl;
     struct curl_slist *headers;
     bool grpc;
+    bool clear; /* gRPC without TLS: HTTP/2 from the first byte on */
+    bool warm;  /* there is a connection */
     char base[SLUICE_URL_HOST_BYTES + 32]; /* "https://host:port" */
     struct sluice_buffer out;
     struct sluice_buffer in;   /* the body of the response */
@@ -159,6 +161,7 @@ struct sluice_web *sluice_web_create(const struct sluice_url *url,
     }
     bool bracket = strchr(url->host, ':') != NULL;
     web->grpc = url->scheme == SLUICE_URL_GRPC;
+    web->clear = web->grpc && !url->tls;
     (void)snprintf(web->base, sizeof web->base, "%s://%s%s%s:%s", url->tls ? "https" : "http",
                    bracket ? "[" : "", url->host, bracket ? "]" : "", url->port);
     web->curl = curl_easy_init();
@@ -190,6 +193,12 @@ static void set_post(struct sluice_web *web, const char *path, const void *data,
     char url[sizeof web->base + 64];
     (void)snprintf(url, sizeof url, "%s%s", web->base, path);
     sluice_buffer_clear(&web->in);
+    if (web->clear) {
+        /* Told so again on a connection that it has, libcurl 7.88 begins HTTP/2 inside HTTP/2; not
+         * told, it goes on as it is. */
+        long version = web->warm ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE;
+        (void)curl_easy_setopt(web->curl, CURLOPT_HTTP_VERSION, version);
+    }
     web->grpc_status = STATUS_NONE;
     web->grpc_message[0] = '\0';
     web->why[0] = '\0';
@@ -327,12 +336,45 @@ static bool decode_json(struct sluice_web *web, enum sluice_encode_kind kind,
 
 /* ---- either ---- */
 
+/* A connection that was to be there had gone, and the one in its place was not begun as HTTP/2: a
+ * daemon decides nothing on it. */
+static bool made_anew(const struct sluice_web *web)
+{
+    long connects = 0;
+    (void)curl_easy_getinfo(web->curl, CURLINFO_NUM_CONNECTS, &connects);
+    return web->clear && web->warm && connects > 0;
+}
+
 enum sluice_status sluice_web_prepare(struct sluice_web *web, enum sluice_encode_kind kind,
                                       const struct sluice_question *questions, size_t count,
                                       char *message, size_t message_size)
 {
     return web->grpc ? prepare_grpc(web, kind, questions, count, message, message_size)
                      : prepare_json(web, kind, questions, message, message_size);
+}
+
+void sluice_web_prepare_hello(struct sluice_web *web)
+{
+    static const uint8_t empty[PREFIX_BYTES] = {0};
+    set_post(web, "/grpc.health.v1.Health/Check", empty, sizeof empty);
+}
+
+bool sluice_web_finish_hello(struct sluice_web *web, int code, char *message, size_t message_size)
+{
+    struct sluice_decode_frame frame;
+    enum sluice_status status =
+        sluice_web_finish(web, SLUICE_ENCODE_ASK, code, &frame, message, message_size);
+    return status == SLUICE_OK;
+}
+
+bool sluice_web_shares_connections(void)
+{
+    return curl_version_info(CURLVERSION_NOW)->version_num >= 0x080100;
+}
+
+void sluice_web_set_warm(struct sluice_web *web)
+{
+    web->warm = true;
 }
 
 void *sluice_web_handle(struct sluice_web *web)
@@ -346,6 +388,10 @@ enum sluice_status sluice_web_finish(struct sluice_web *web, enum sluice_encode_
 {
     if (code == CURLE_OPERATION_TIMEDOUT) {
         return fail(message, message_size, SLUICE_TIMEOUT, "no answer in time");
+    }
+    if (code == CURLE_OK && made_anew(web)) {
+        return fail(message, message_size, SLUICE_UNREACHABLE, "%s: a connection ended",
+                    web->base);
     }
     if (code != CURLE_OK) {
         return fail(message, message_size, SLUICE_UNREACHABLE, "%s: %s", web->base,
@@ -369,8 +415,17 @@ enum sluice_status sluice_web_exchange(struct sluice_web *web, enum sluice_encod
     }
     (void)curl_easy_setopt(web->curl, CURLOPT_TIMEOUT_MS, timeout_ms);
     CURLcode code = curl_easy_perform(web->curl);
-    if (code == CURLE_OPERATION_TIMEDOUT) {
-        return fail(message, message_size, SLUICE_TIMEOUT, "no answer within %ld ms", timeout_ms);
+    if (made_anew(web)) {
+        web->warm = false;
+        (void)sluice_web_prepare(web, kind, questions, count, message, message_size);
+        code = curl_easy_perform(web->curl);
     }
-    return sluice_web_finish(web, kind, (int)code, frame, message, message_size);
+    if (code == CURLE_OPERATION_TIMEDOUT) {
+        status = fail(message, message_size, SLUICE_TIMEOUT, "no answer within %ld ms",
+                      timeout_ms);
+    } else {
+        status = sluice_web_finish(web, kind, (int)code, frame, message, message_size);
+    }
+    web->warm = status == SLUICE_OK;
+    return status;
 }

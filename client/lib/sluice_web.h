@@ -24,6 +24,14 @@ enum sluice_status sluice_web_exchange(struct sluice_web *web, enum sluice_encod
 enum sluice_status sluice_web_prepare(struct sluice_web *web, enum sluice_encode_kind kind,
                                       const struct sluice_question *questions, size_t count,
                                       char *message, size_t message_size);
+/* gRPC: before many share connections, each of those is made by a call that decides nothing. */
+void sluice_web_prepare_hello(struct sluice_web *web);
+bool sluice_web_finish_hello(struct sluice_web *web, int code, char *message, size_t message_size);
+/* Can several questions be on their way on one connection? With a libcurl before 8.1 their answers
+ * are mixed up. */
+bool sluice_web_shares_connections(void);
+/* The connections are there. */
+void sluice_web_set_warm(struct sluice_web *web);
 void *sluice_web_handle(struct sluice_web *web);
 enum sluice_status sluice_web_finish(struct sluice_web *web, enum sluice_encode_kind kind,
                                      int code, struct sluice_decode_frame *frame, char *message,

@@ -102,7 +102,7 @@ checks.that('a picture that cannot be written', code == 1 and 'x.svg' in err, (c
 
 # Used wrongly.
 for args in (('--connections', '0'), ('--in-flight', '0'), ('--batch', '1001'), ('--requests', '5', '--duration', '1s'), ('more',),
-             ('--key-choice', 'some'), ('--duration', '5'), ('--server', 'http://x'), ('--threads', '9', '--connections', '8'),
+             ('--key-choice', 'some'), ('--duration', '5'), ('--server', 'resps://x'), ('--threads', '9', '--connections', '8'),
              ('--traffic', path, '--keys', '5'), ('--route', ''), ('--rate', '0'), ('--cost', '-1'), ('--keys', '1e6')):
     code, out, err = run('bench', *args, server=daemon.url)
     checks.that(f'used wrongly {args}', code == 2 and out == '' and err, (code, out, err))

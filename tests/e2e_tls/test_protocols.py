@@ -56,6 +56,26 @@ for scheme in ('native', 'http', 'grpc', 'resp'):
     code, out, err = run('ask', key, 'GET /', '--server', f'{scheme}://127.0.0.1:1')
     c.that(f'{scheme} nobody', code == 1 and out == '' and '127.0.0.1' in err, (code, out, err))
 
+# A bench counts what the daemon counted.
+for scheme in ('http', 'grpc'):
+    code, out, err = run('bench', '--server', url(daemon, scheme), '--requests', '3000', '--warmup', '1ms', '--key-choice',
+                         'one', '--route', 'POST /login', '--connections', '7', '--threads', '2', '--json')
+    seen = json.loads(out or '{}')
+    c.that(f'{scheme} bench', code == 0 and seen['requests'] == 3000 and seen['wrong'] == seen['missing'] == 0 and
+           seen['allowed'] + seen['refused'] == 3000 and seen['allowed'] <= 5, (code, out, err))
+    run('reset', 'key-0', 'POST /login', '--server', url(daemon, scheme))
+    code, out, err = run('bench', '--server', url(daemon, scheme), '--rate', '1000', '--duration', '500ms', '--warmup', '1ms',
+                         '--connections', '5', '--json')
+    seen = json.loads(out or '{}')
+    c.that(f'{scheme} bench at a rate', code == 0 and seen['allowed'] == seen['requests'] and 450 < seen['requests'] <= 501,
+           (code, out, err))
+    code, out, err = run('bench', '--server', f'{scheme}://127.0.0.1:1', '--duration', '300ms')
+    c.that(f'{scheme} bench nobody', code == 1 and 'missing' in err, (code, out, err))
+code, out, err = run('bench', '--server', url(daemon, 'grpc'), '--requests', '1000', '--batch', '10', '--json')
+c.that('grpc bench of batches', code == 0 and json.loads(out)['allowed'] == 1000, (code, out, err))
+for options in (('--server', url(daemon, 'http'), '--in-flight', '2'), ('--server', url(daemon, 'http'), '--batch', '2')):
+    c.equal(f'bench {options[2]}', run('bench', *options)[0], 2)
+
 # One protocol's client at another's listener says so and does not hang.
 for scheme, listener in (('http', 'native'), ('grpc', 'resp'), ('resp', 'http'), ('native', 'http'), ('grpc', 'native')):
     code, out, err = run('ask', 'k', 'GET /', '--timeout', '2s', '--server',
