@@ -21,8 +21,8 @@ def matches(pattern, data):
     return len(pattern) == len(data)
 
 
-def play(daemon, example):
-    peer = daemon.connect()
+def play(daemon, example, listener):
+    peer = daemon.connect(listener)
     for line in example.strip().split('\n'):
         words = line.split()
         if words[0] == '>':
@@ -40,14 +40,19 @@ def play(daemon, example):
 
 def main():
     text = open(sys.argv[2], encoding='utf-8').read()
-    daemon = Daemon(blocks(text, 'yaml')[0])
+    daemon = Daemon(blocks(text, 'yaml')[0], listen=('native=127.0.0.1:0', 'admin=127.0.0.1:0'))
     examples = blocks(text, 'example')
     if len(examples) < 10:
         raise SystemExit(f'only {len(examples)} examples found')
     for example in examples:
-        play(daemon, example)
+        play(daemon, example, 0)
+    admin = blocks(text, 'admin')
+    if not admin:
+        raise SystemExit('no example of an admin listener found')
+    for example in admin:
+        play(daemon, example, 1)
     daemon.stop()
-    print(f'{len(examples)} examples hold')
+    print(f'{len(examples) + len(admin)} examples hold')
 
 
 main()
