@@ -1,6 +1,7 @@
 #include "bench_conn.h"
 
 #include "bench_answer.h"
+#include "bench_resp.h"
 #include "sluice.h"
 #include "sluice_decode.h"
 
@@ -33,7 +34,8 @@ bool bench_conn_init(struct bench_conn *conn, struct bench_worker *worker, int f
     if (error != 0) {
         close(fd);
     }
-    if (error != 0 || conn->slots == NULL || conn->free_slots == NULL) {
+    if (error != 0 || conn->slots == NULL || conn->free_slots == NULL ||
+        (worker->config.is_resp && !bench_resp_init(conn))) {
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -48,6 +50,7 @@ void bench_conn_deinit(struct bench_conn *conn)
     sluice_buffer_deinit(&conn->in);
     sluice_buffer_deinit(&conn->out);
     sluice_buffer_deinit(&conn->leaving);
+    bench_resp_deinit(conn);
     free(conn->slots);
     free(conn->free_slots);
 }
@@ -64,8 +67,9 @@ bool bench_conn_push(struct bench_conn *conn, const struct bench_worker_turn *tu
     uint32_t index = conn->free_slots[conn->free_count - 1];
     struct bench_slot *slot = &conn->slots[index];
     uint32_t id = make_id(worker, index, slot->generation);
-    if (!bench_load_frame(&worker->cursor, id, turn->questions, worker->config.is_batch,
-                          &conn->out)) {
+    if (worker->config.is_resp ? !bench_resp_push(conn, id)
+                               : !bench_load_frame(&worker->cursor, id, turn->questions,
+                                                   worker->config.is_batch, &conn->out)) {
         return false;
     }
     conn->free_count--;
@@ -209,19 +213,30 @@ static void take_frame(struct bench_conn *conn, const struct sluice_decode_frame
     worker->outstanding--;
 }
 
+static enum sluice_decode_result next_frame(struct bench_conn *conn,
+                                            struct sluice_decode_frame *frame, size_t *consumed)
+{
+    struct sluice_decode_view bytes;
+    if (conn->worker->config.is_resp) {
+        return bench_resp_next(conn, frame, consumed);
+    }
+    enum sluice_decode_result found = sluice_decode_next(
+        conn->in.data + conn->in.start, sluice_buffer_size(&conn->in), &bytes, consumed);
+    return found == SLUICE_DECODE_OK && !sluice_decode_frame(bytes, frame) ? SLUICE_DECODE_BROKEN
+                                                                           : found;
+}
+
 /* Takes all whole frames. False: what came is no protocol of ours. */
 static bool take_frames(struct bench_conn *conn, int64_t now)
 {
-    struct sluice_decode_view bytes;
     struct sluice_decode_frame frame;
     size_t consumed;
     for (;;) {
-        enum sluice_decode_result found = sluice_decode_next(
-            conn->in.data + conn->in.start, sluice_buffer_size(&conn->in), &bytes, &consumed);
+        enum sluice_decode_result found = next_frame(conn, &frame, &consumed);
         if (found == SLUICE_DECODE_MORE) {
             return true;
         }
-        if (found != SLUICE_DECODE_OK || !sluice_decode_frame(bytes, &frame)) {
+        if (found != SLUICE_DECODE_OK) {
             conn->worker->result.wrong++;
             bench_result_trouble(&conn->worker->result,
                                  "the server does not speak Sluice's protocol");

@@ -147,6 +147,7 @@ static bool init_workers(struct run *run)
             .in_flight = options->in_flight,
             .batch = options->batch == 0 ? 1 : options->batch,
             .is_batch = options->batch > 0,
+            .is_resp = run->url.scheme == SLUICE_URL_RESP,
             .requests = options->requests == 0 ? UINT64_MAX
                                                : share_of(options->requests, i, threads),
             .warmup_ns = options->warmup_ns,

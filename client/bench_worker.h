@@ -47,12 +47,19 @@ struct bench_conn {
     struct bench_slot *slots;
     uint32_t *free_slots;
     uint32_t free_count;
+    /* RESP alone */
+    uint32_t *order; /* ids of the questions on their way: a ring */
+    uint32_t order_first;
+    uint32_t order_count;
+    struct sluice_buffer frame; /* the question being worded */
+    struct sluice_buffer body;  /* the answer being read */
 };
 
 struct bench_worker_config {
     uint32_t in_flight;   /* frames a connection */
     uint32_t batch;       /* questions a frame */
     bool is_batch;        /* as batches, even of one */
+    bool is_resp;         /* in the Redis protocol, else native */
     uint64_t requests;    /* measured questions of this thread; UINT64_MAX: by time */
     int64_t warmup_ns;
     int64_t duration_ns;  /* of the measured part; INT64_MAX: by number */

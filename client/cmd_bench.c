@@ -291,17 +291,16 @@ static bool check_scheme(const struct bench *bench, const struct sluice_url *url
 {
     const struct bench_run_options *run = &bench->run;
     const char *why = NULL;
-    if (url->scheme == SLUICE_URL_RESP) {
-        why = "--server: a bench takes no resp:// in this build";
-    } else if (url->scheme == SLUICE_URL_HTTP && run->batch > 0) {
+    bool is_web = url->scheme == SLUICE_URL_HTTP || url->scheme == SLUICE_URL_GRPC;
+    if ((url->scheme == SLUICE_URL_HTTP || url->scheme == SLUICE_URL_RESP) && run->batch > 0) {
         why = "--batch is asked over native:// or grpc://";
     } else if (url->scheme == SLUICE_URL_HTTP && !url->tls && run->in_flight > 1) {
         why = "--in-flight: HTTP/1.1 has one question on its way a connection";
-    } else if (url->scheme != SLUICE_URL_NATIVE && run->in_flight > 1 &&
+    } else if (is_web && run->in_flight > 1 &&
                !sluice_web_shares_connections()) {
         why = "--in-flight: this libcurl (before 8.1) mixes up several questions on a connection; "
               "use more --connections";
-    } else if (url->scheme != SLUICE_URL_NATIVE &&
+    } else if (is_web &&
                (uint64_t)run->connections * run->in_flight > WEB_IN_FLIGHT_MAX) {
         why = "--connections and --in-flight: at most 10000 on their way over HTTP";
     }

@@ -57,7 +57,7 @@ for scheme in ('native', 'http', 'grpc', 'resp'):
     c.that(f'{scheme} nobody', code == 1 and out == '' and '127.0.0.1' in err, (code, out, err))
 
 # A bench counts what the daemon counted.
-for scheme in ('http', 'grpc'):
+for scheme in ('native', 'http', 'grpc', 'resp'):
     code, out, err = run('bench', '--server', url(daemon, scheme), '--requests', '3000', '--warmup', '1ms', '--key-choice',
                          'one', '--route', 'POST /login', '--connections', '7', '--threads', '2', '--json')
     seen = json.loads(out or '{}')
@@ -70,7 +70,9 @@ for scheme in ('http', 'grpc'):
     c.that(f'{scheme} bench at a rate', code == 0 and seen['allowed'] == seen['requests'] and 450 < seen['requests'] <= 501,
            (code, out, err))
     code, out, err = run('bench', '--server', f'{scheme}://127.0.0.1:1', '--duration', '300ms')
-    c.that(f'{scheme} bench nobody', code == 1 and 'missing' in err, (code, out, err))
+    c.that(f'{scheme} bench nobody', code == 1 and '127.0.0.1:1' in err, (code, out, err))
+code, out, err = run('bench', '--server', url(daemon, 'resp'), '--requests', '20000', '--in-flight', '64', '--json')
+c.that('resp bench of many', code == 0 and json.loads(out)['allowed'] == 20000, (code, out, err))
 code, out, err = run('bench', '--server', url(daemon, 'grpc'), '--requests', '1000', '--batch', '10', '--json')
 c.that('grpc bench of batches', code == 0 and json.loads(out)['allowed'] == 1000, (code, out, err))
 for options in (('--server', url(daemon, 'http'), '--in-flight', '2'), ('--server', url(daemon, 'http'), '--batch', '2')):
