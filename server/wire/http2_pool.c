@@ -2,6 +2,7 @@
 
 #include "wire/http2_stream.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* Blocks come in sizes of whole steps, each with a head that says which. */
@@ -11,12 +12,13 @@
 #define HTTP2_POOL_SPARE_STREAMS 1024u
 
 struct http2_pool_block {
-    union {
+    _Alignas(16) union {
         size_t bytes; /* with this head, while it is in use */
         struct http2_pool_block *next;
-        max_align_t align;
     } head;
 };
+
+static_assert(sizeof(struct http2_pool_block) == 16, "what follows a head is aligned");
 
 struct http2_pool {
     struct http2_pool_block *spare[HTTP2_POOL_SIZES]; /* [i]: blocks of i + 1 steps */
