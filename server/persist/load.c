@@ -104,6 +104,21 @@ static bool note_block(struct load *load, struct load_file *file, const struct f
     return true;
 }
 
+static bool add_place(struct load_file *file, uint64_t place)
+{
+    if ((file->place_count & (file->place_count - 1)) == 0) {
+        size_t room = file->place_count == 0 ? 1 : (size_t)file->place_count * 2;
+        uint64_t *grown = realloc(file->places, room * sizeof(*grown));
+        if (grown == NULL) {
+            return false;
+        }
+        file->places = grown;
+    }
+    file->places[file->place_count] = place;
+    file->place_count++;
+    return true;
+}
+
 /* Walks the good blocks from the first on, up to `most`. `end`: behind the last END; `stop`: where
  * there is no good block. */
 static void walk(struct load *load, struct load_file *file, uint64_t most, uint64_t *stop)
@@ -118,7 +133,8 @@ static void walk(struct load *load, struct load_file *file, uint64_t most, uint6
         bool light = block.type != FORMAT_COUNTERS;
         if (first != (block.type == FORMAT_HEADER) ||
             (light && !format_get_block(load->codec, &preamble, bytes, place, &block)) ||
-            !note_block(load, file, &block)) {
+            !note_block(load, file, &block) ||
+            (!light && file->kind == FORMAT_BASE && !add_place(file, place))) {
             break;
         }
         first = false;
@@ -375,6 +391,7 @@ enum status load_open(struct load *load, const struct state_dir *dir, struct buf
 void load_close(struct load *load)
 {
     for (uint32_t i = 0; i < load->file_count; i++) {
+        free(load->files[i].places);
         free(load->files[i].bytes);
     }
     free(load->files);

@@ -18,6 +18,8 @@ struct load_file {
     uint8_t *bytes;
     size_t size;
     uint64_t end; /* what counts ends here */
+    uint64_t *places; /* of its blocks of counters; a base's only */
+    uint32_t place_count;
     struct format_header header;
 };
 

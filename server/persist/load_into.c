@@ -6,6 +6,7 @@
  *
  * Each id has a way: the reloads with changed numbers that lie between its epoch and now. */
 #include "persist/load.h"
+#include "persist/load_crew.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,15 @@ struct epoch {
     const struct store_policies *policies;
     uint32_t first; /* id of its policy 0 in the row */
     uint32_t *map;  /* to the next epoch's policies, or to those in force */
+};
+
+/* What each thread has for itself. */
+struct load_hand {
+    struct format_codec *codec;
+    struct door_batch *batch;
+    struct door_in_result result;
+    const struct load_file *file; /* where something went wrong */
+    const char *what;
 };
 
 struct loading {
@@ -32,7 +42,7 @@ struct loading {
     uint32_t step_count;
     uint32_t step_room;
     struct door_ways row;
-    struct door_batch *batch;
+    struct load_hand hands[LOAD_CREW_WORKERS];
     const struct load_file *file; /* where something went wrong */
     const char *what;
 };
@@ -206,25 +216,61 @@ static bool renumber(struct door_batch *batch, const struct epoch *epoch)
     return true;
 }
 
-static enum status visit_counters(void *context, const struct load_file *file,
-                                  const struct format_block *block)
+static enum status spoil(struct load_hand *hand, const struct load_file *file, const char *what)
 {
-    struct loading *loading = context;
-    if (block->type != FORMAT_COUNTERS) {
-        return STATUS_OK;
+    hand->file = file;
+    hand->what = what;
+    return STATUS_INVALID;
+}
+
+static enum status put_block(struct loading *loading, struct load_hand *hand,
+                             const struct load_file *file, const struct format_block *block)
+{
+    if (!format_get_counters(block->payload, hand->batch)) {
+        return spoil(hand, file, "has counters that are not understood");
     }
-    if (!format_get_counters(block->payload, loading->batch)) {
-        return fail(loading, file, "has counters that are not understood");
-    }
-    const struct epoch *epoch = find_epoch(loading, loading->batch->epoch);
-    if (epoch == NULL || !renumber(loading->batch, epoch)) {
-        return fail(loading, file, "has counters of limits that it does not describe");
+    const struct epoch *epoch = find_epoch(loading, hand->batch->epoch);
+    if (epoch == NULL || !renumber(hand->batch, epoch)) {
+        return spoil(hand, file, "has counters of limits that it does not describe");
     }
     bool old = file->kind == FORMAT_JOURNAL && block->append <= loading->load->covered;
-    enum status status = door_in_put(loading->store, loading->batch, &loading->row, old);
+    enum status status = door_in_put(loading->store, hand->batch, &loading->row, old);
     return status == STATUS_INVALID
-               ? fail(loading, file, "has counters that do not follow from those before")
+               ? spoil(hand, file, "has counters that do not follow from those before")
                : status;
+}
+
+/* A base holds each counter once, so its blocks may come in any order. */
+static enum status put_base_block(void *context, uint32_t worker, uint32_t job)
+{
+    struct loading *loading = context;
+    struct load_hand *hand = &loading->hands[worker];
+    const struct load_file *file = &loading->load->files[0];
+    struct format_preamble preamble = {
+        .kind = file->kind, .number = file->number, .state_id = loading->load->state_id};
+    struct format_block block;
+    if (!format_get_block(hand->codec, &preamble, slice_make(file->bytes, file->size),
+                          file->places[job], &block)) {
+        return spoil(hand, file, "has a block that cannot be unpacked");
+    }
+    return put_block(loading, hand, file, &block);
+}
+
+static enum status visit_journal(void *context, const struct load_file *file,
+                                 const struct format_block *block)
+{
+    struct loading *loading = context;
+    if (block->type != FORMAT_COUNTERS || file->kind == FORMAT_BASE) {
+        return STATUS_OK;
+    }
+    return put_block(loading, &loading->hands[0], file, block);
+}
+
+static enum status settle_shard(void *context, uint32_t worker, uint32_t job)
+{
+    struct loading *loading = context;
+    return door_in_settle(loading->store, job, &loading->row, loading->now_ns,
+                          &loading->hands[worker].result);
 }
 
 /* Half of what the journals hold is taken to be new: too little costs growing, too much memory
@@ -233,6 +279,37 @@ static uint64_t expected(const struct load *load)
 {
     uint64_t count = load->base_counters + load->journal_records / 2;
     return count < UINT64_C(1) << 36 ? count : 0;
+}
+
+static void sum_up(const struct loading *loading, struct door_in_result *result)
+{
+    for (uint32_t i = 0; i < LOAD_CREW_WORKERS; i++) {
+        result->counters += loading->hands[i].result.counters;
+        result->forgotten += loading->hands[i].result.forgotten;
+    }
+}
+
+static bool make_hands(struct loading *loading)
+{
+    for (uint32_t i = 0; i < load_crew_size(UINT32_MAX); i++) {
+        loading->hands[i].codec = format_codec_create();
+        loading->hands[i].batch = door_batch_create();
+        if (loading->hands[i].codec == NULL || loading->hands[i].batch == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Which of the hands found something wrong. */
+static void blame(struct loading *loading)
+{
+    for (uint32_t i = 0; i < LOAD_CREW_WORKERS; i++) {
+        if (loading->hands[i].file != NULL && loading->file == NULL) {
+            loading->file = loading->hands[i].file;
+            loading->what = loading->hands[i].what;
+        }
+    }
 }
 
 static enum status run(struct loading *loading, struct door_in_result *result)
@@ -247,11 +324,18 @@ static enum status run(struct loading *loading, struct door_in_result *result)
     if (status == STATUS_OK) {
         status = door_in_expect(loading->store, expected(loading->load));
     }
-    if (status == STATUS_OK) {
-        status = load_each(loading->load, visit_counters, loading);
+    if (status == STATUS_OK && loading->load->file_count > 0) {
+        status = load_crew_run(loading->load->files[0].place_count, put_base_block, loading);
     }
     if (status == STATUS_OK) {
-        status = door_in_settle(loading->store, &loading->row, loading->now_ns, result);
+        status = load_each(loading->load, visit_journal, loading);
+    }
+    if (status == STATUS_OK) {
+        status = load_crew_run(door_in_shards(loading->store), settle_shard, loading);
+    }
+    if (status == STATUS_OK) {
+        sum_up(loading, result);
+        door_in_trim(loading->store, loading->now_ns, result);
     }
     return status;
 }
@@ -265,7 +349,10 @@ static void give_back(struct loading *loading)
     free(loading->epochs);
     free(loading->steps);
     free(loading->ways);
-    door_batch_destroy(&loading->batch);
+    for (uint32_t i = 0; i < LOAD_CREW_WORKERS; i++) {
+        format_codec_destroy(&loading->hands[i].codec);
+        door_batch_destroy(&loading->hands[i].batch);
+    }
 }
 
 enum status load_into(struct load *load, struct store *store,
@@ -276,12 +363,12 @@ enum status load_into(struct load *load, struct store *store,
                               .store = store,
                               .policies = policies,
                               .now_ns = now_ns,
-                              .log = log,
-                              .batch = door_batch_create()};
+                              .log = log};
     char name[STATE_DIR_NAME_BYTES] = "";
     *result = (struct door_in_result){.counters = 0};
-    enum status status = loading.batch == NULL ? STATUS_NO_MEMORY : run(&loading, result);
+    enum status status = make_hands(&loading) ? run(&loading, result) : STATUS_NO_MEMORY;
     if (status != STATUS_OK) {
+        blame(&loading);
         if (loading.file != NULL) {
             state_dir_name(loading.file->kind, loading.file->number, name);
         }

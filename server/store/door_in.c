@@ -434,25 +434,28 @@ static uint64_t evict_excess(struct store *store, int64_t now_ns)
     return evicted;
 }
 
-enum status door_in_settle(struct store *store, const struct door_ways *ways, int64_t now_ns,
-                           struct door_in_result *out)
+uint32_t door_in_shards(const struct store *store)
 {
-    enum status status = STATUS_OK;
-    bool bounded = store->config.max_counters > 0;
-    *out = (struct door_in_result){.counters = 0};
-    for (uint32_t i = 0; i < store->shard_count && status == STATUS_OK; i++) {
-        struct settling settling = {.shard = &store->shards[i].shard,
-                                    .ways = ways,
-                                    .now_ns = now_ns,
-                                    .drop_idle = bounded,
-                                    .result = out};
-        status = settle_one(store, &settling);
-    }
-    if (status == STATUS_OK && bounded) {
+    return store->shard_count;
+}
+
+enum status door_in_settle(struct store *store, uint32_t shard, const struct door_ways *ways,
+                           int64_t now_ns, struct door_in_result *out)
+{
+    struct settling settling = {.shard = &store->shards[shard].shard,
+                                .ways = ways,
+                                .now_ns = now_ns,
+                                .drop_idle = store->config.max_counters > 0,
+                                .result = out};
+    return settle_one(store, &settling);
+}
+
+void door_in_trim(struct store *store, int64_t now_ns, struct door_in_result *out)
+{
+    if (store->config.max_counters > 0) {
         out->evicted = evict_excess(store, now_ns);
         out->counters -= out->evicted;
     }
-    return status;
 }
 
 void door_in_clear(struct store *store)

@@ -1,7 +1,7 @@
 /* The door through which counters come in, before any request:
  *
  *   door_in_expect   room for so many, so that tables need not grow step by step
- *   door_in_put      records as they were written, in order; the last one of a counter stays
+ *   door_in_put      records as they were written; of several of one counter the last stays
  *   door_in_settle   takes each through the policies since (a reload after another) to those in
  *                    force, and times that lie ahead back to now
  *
@@ -47,8 +47,13 @@ STATUS_CHECKED enum status door_in_expect(struct store *store, uint64_t counters
 STATUS_CHECKED enum status door_in_put(struct store *store, const struct door_batch *batch,
                                        const struct door_ways *ways, bool old);
 
-STATUS_CHECKED enum status door_in_settle(struct store *store, const struct door_ways *ways,
-                                          int64_t now_ns, struct door_in_result *out);
+/* Shards are settled one by one, and may be by several threads; *out is added to. */
+uint32_t door_in_shards(const struct store *store);
+STATUS_CHECKED enum status door_in_settle(struct store *store, uint32_t shard,
+                                          const struct door_ways *ways, int64_t now_ns,
+                                          struct door_in_result *out);
+/* Last: what is beyond the bound on counters goes. */
+void door_in_trim(struct store *store, int64_t now_ns, struct door_in_result *out);
 
 /* Forgets everything that was put in. */
 void door_in_clear(struct store *store);

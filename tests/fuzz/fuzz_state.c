@@ -46,7 +46,7 @@ static void put_counters(struct slice payload, struct door_batch *batch)
     struct door_ways row = {.ways = ways, .count = 2};
     struct store_policies policies = {.policies = list, .count = 2};
     struct store_config config = {.shards = 2};
-    struct door_in_result result;
+    struct door_in_result result = {.counters = 0};
     if (!format_get_counters(payload, batch)) {
         return;
     }
@@ -59,7 +59,9 @@ static void put_counters(struct slice payload, struct door_batch *batch)
     }
     store_install(store, &policies);
     if (door_in_put(store, batch, &row, false) == STATUS_OK) {
-        (void)door_in_settle(store, &row, INT64_C(1700000000000000000), &result);
+        for (uint32_t i = 0; i < door_in_shards(store); i++) {
+            (void)door_in_settle(store, i, &row, INT64_C(1700000000000000000), &result);
+        }
         while (store_sweep(store, INT64_MAX, 1000)) {
         }
     }
