@@ -29,12 +29,14 @@
      .fallback = "5s",                                                                          \
      .help = "How long to wait for the answer, connecting included."}
 /* Rows, with commas between them: what a daemon with --tokens or --tls-cert wants to see. */
-#define ASK_SECURE_SPECS                                                                        \
+#define ASK_TOKEN_SPEC                                                                          \
     {.name = "token-file",                                                                      \
      .argument = "FILE",                                                                        \
      .file = true,                                                                              \
      .help = "Show the token that is this file's first line, to a daemon with --tokens. "       \
-             "$SLUICE_TOKEN is the token itself where it is not given."},                       \
+             "$SLUICE_TOKEN is the token itself where it is not given."}
+#define ASK_SECURE_SPECS                                                                        \
+    ASK_TOKEN_SPEC,                                                                             \
     {.name = "cacert",                                                                          \
      .argument = "FILE",                                                                        \
      .file = true,                                                                              \

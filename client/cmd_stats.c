@@ -20,6 +20,7 @@ static const struct options_spec specs[] = {
     {.name = "json",
      .help = "Print one line of JSON: an array of objects with name, type, labels and value."},
     ASK_TIMEOUT_SPEC,
+    ASK_TOKEN_SPEC,
     CMD_HELP_SPEC,
 };
 
@@ -64,13 +65,15 @@ static const char *server(const struct options_parsed *parsed)
 static bool open_client(struct stats *stats)
 {
     char why[512] = "";
-    const struct sluice_options options = {
+    char token[ASK_TOKEN_BYTES];
+    struct sluice_options options = {
         .timeout_ms = ask_timeout_ms(&cmd_stats_options, &stats->parsed),
         .on_error = SLUICE_ON_ERROR_DENY,
         .why = why,
         .why_size = sizeof why,
     };
-    if (options.timeout_ms == 0) {
+    if (options.timeout_ms == 0 ||
+        !ask_secure(&cmd_stats_options, &stats->parsed, &options, token)) {
         return false;
     }
     if (stats->parsed.argument_count > 0) {
