@@ -35,8 +35,10 @@ const struct options_command cmd_token_options = {
     .name = "token",
     .arguments = "NAME [OPTION]...",
     .summary = "makes a token and its line for sluiced --tokens",
-    .description = "Prints \"token: \" and a new secret of 256 random bits, which goes to the peer, "
-                   "and \"line: \" and what goes into the file of tokens, which holds no secret.\n\n"
+    .description = "Prints \"token: \" and a new secret of 256 random bits, which goes to the "
+                   "peer, "
+                   "and \"line: \" and what goes into the file of tokens, which holds no "
+                   "secret.\n\n"
                    "Exit codes: 0 done, 1 failed, 2 used wrongly.",
     .examples = examples,
     .specs = specs,

@@ -24,7 +24,8 @@ static const struct options_spec config_options_specs[] = {
                  "resp=127.0.0.1:7379 admin=127.0.0.1:7090",
      .repeatable = true,
      .help = "Where to listen, and for what: native=HOST:PORT, native=[::1]:PORT or "
-             "native=unix:PATH; also http=, grpc=, resp= and admin=. Port 0 picks one. http and grpc "
+             "native=unix:PATH; also http=, grpc=, resp= and admin=. Port 0 picks one. http and "
+             "grpc "
              "may share an address: the first bytes tell."},
     {.name = "workers",
      .argument = "N",
@@ -88,7 +89,8 @@ static const struct options_spec config_options_specs[] = {
     {.name = "tls-cert",
      .argument = "FILE",
      .file = true,
-     .help = "Speak TLS (1.2 and later) on every listener but Unix sockets: the certificate in PEM, "
+     .help = "Speak TLS (1.2 and later) on every listener but Unix sockets: the certificate in "
+             "PEM, "
              "and those between it and the root behind it. Read again when it changes; "
              "connections stay."},
     {.name = "tls-key",
@@ -102,7 +104,8 @@ static const struct options_spec config_options_specs[] = {
     {.name = "tokens",
      .argument = "FILE",
      .file = true,
-     .help = "Take only peers that show a token of this file, for what it grants: one line a token, "
+     .help = "Take only peers that show a token of this file, for what it grants: one line a "
+             "token, "
              "NAME: HASH RIGHT..., with rights ask, refund and admin. sluice token makes one."},
     {.name = "log-level",
      .argument = "error|warn|info|debug",

@@ -1,5 +1,5 @@
-/* What keeps strangers out: the certificates and the file of tokens, and their being read again when
- * they change or at SIGHUP. A file that cannot be taken leaves what was in force. */
+/* What keeps strangers out: the certificates and the file of tokens, and their being read again
+ * when they change or at SIGHUP. A file that cannot be taken leaves what was in force. */
 #ifndef SECRETS_H
 #define SECRETS_H
 

@@ -66,7 +66,7 @@ struct sluice_options {
                                     * the client */
     const char *ca_cert;           /* https, grpcs: who signs the daemon's certificate (PEM); NULL:
                                     * those that the system trusts */
-    const char *cert;              /* the client's own certificate and key (PEM), for a daemon with */
+    const char *cert;              /* the client's own certificate, key (PEM), for a daemon with */
     const char *key;               /* --tls-client-ca; NULL: none */
 };
 
@@ -160,11 +160,12 @@ struct sluice_answer {
 
 struct sluice;
 
-/* Takes native://HOST:PORT, unix:PATH or unix://PATH, which is the quickest; and http:// and https://
- * (its JSON API), grpc:// and grpcs://, resp:// (the Redis protocol). What a protocol has no words
- * for is SLUICE_UNSUPPORTED: batches and metrics over JSON and RESP, details over RESP; JSON carries
- * times in whole milliseconds, as RESP does, and keys in UTF-8. Touches no network: a daemon that is
- * away is no reason for a program not to start. On anything but SLUICE_OK *client is NULL. */
+/* Takes native://HOST:PORT, unix:PATH or unix://PATH, which is the quickest; and http:// and
+ * https: (its JSON API), grpc:// and grpcs://, resp:// (the Redis protocol). What a protocol has
+ * no words for is SLUICE_UNSUPPORTED: batches and metrics over JSON and RESP, details over RESP;
+ * JSON carries times in whole milliseconds, as RESP does, and keys in UTF-8. Touches no network:
+ * a daemon that is away is no reason for a program not to start. On anything but SLUICE_OK
+ * *client is NULL. */
 enum sluice_status sluice_open(const char *url, const struct sluice_options *options,
                                struct sluice **client);
 void sluice_close(struct sluice **client);

@@ -223,7 +223,8 @@ enum sluice_status sluice_async_open(uv_loop_t *loop, const char *url,
     if (status == SLUICE_OK && (parsed.scheme != SLUICE_URL_NATIVE || options->token != NULL)) {
         if (options->why != NULL) {
             (void)snprintf(options->why, options->why_size,
-                           "asking on a loop takes native:// or unix:, and no token, in this build");
+                           "asking on a loop takes native:// or unix:, and no token, in this "
+                           "build");
         }
         return SLUICE_UNSUPPORTED;
     }

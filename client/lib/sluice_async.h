@@ -28,7 +28,8 @@ extern "C" {
 
 struct sluice_async;
 
-/* Takes native://HOST:PORT and unix:PATH, without a token. Touches no network. On anything but SLUICE_OK *client is NULL. */
+/* Takes native://HOST:PORT and unix:PATH, without a token. Touches no network. On
+ * anything but SLUICE_OK *client is NULL. */
 enum sluice_status sluice_async_open(uv_loop_t *loop, const char *url,
                                      const struct sluice_options *options,
                                      struct sluice_async **client);

@@ -29,7 +29,7 @@ void hash_random_key(struct hash_key *key);
 
 struct fingerprint hash_bytes(const struct hash_key *key, const void *data, size_t size);
 
-/* hash_bytes of the part's length in 4 bytes, low first, and the part: without writing that down. */
+/* hash_bytes of the part's length in 4 bytes, low first, and the part, not written down. */
 struct fingerprint hash_part(const struct hash_key *key, struct slice part);
 
 static inline struct fingerprint hash_mix(struct fingerprint a, struct fingerprint b)

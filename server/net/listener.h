@@ -10,7 +10,7 @@ struct listener {
     const struct wire_protocol *protocol;
     struct worker_pool *pool;       /* set by listener_start */
     struct metrics_worker *metrics; /* the main thread's block */
-    struct tls *tls;                /* set before listener_start; NULL, or on a Unix socket: plain */
+    struct tls *tls;                /* set before listener_start; NULL, or Unix sockets: plain */
     uv_poll_t poll;
     int fd;
     int spare_fd; /* given up to accept one more when the process has no descriptors left */
@@ -39,8 +39,11 @@ STATUS_CHECKED enum status listener_start(struct listener *listener, uv_loop_t *
                                           struct worker_pool *pool,
                                           struct metrics_worker *metrics);
 
-/* A hand-over: first what comes from now on is turned to the listener of the daemon beside this one,
- * then those who came before that are taken. */
+/* The daemon before this one has left. */
+void listener_settle(struct listener *listener);
+
+/* A hand-over: first what comes from now on is turned to the listener of the daemon beside this
+ * one, then those who came before that are taken. */
 void listener_turn_away(struct listener *listener);
 void listener_drain(struct listener *listener);
 

@@ -213,7 +213,8 @@ static enum status help(struct store_room *room, struct store_hold *hold, enum a
 }
 
 static __attribute__((noinline)) enum status
-decide_together(struct store *store, const struct store_policies *policies, struct store_item *items,
+decide_together(struct store *store, const struct store_policies *policies,
+                struct store_item *items,
                 uint32_t count, int64_t now_ns, bool *allowed)
 {
     struct decide decide;

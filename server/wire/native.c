@@ -299,7 +299,8 @@ static bool native_odd(struct native_turn *turn, struct slice payload)
     struct native_decode_frame frame;
     struct native_batch batch;
     void *message;
-    if (turn->may_ask && native_decode_frame(payload, &frame) && frame.body == NATIVE_DECODE_BATCH &&
+    if (turn->may_ask && native_decode_frame(payload, &frame) &&
+        frame.body == NATIVE_DECODE_BATCH &&
         native_batch_scan(frame.id, frame.bytes, &batch)) {
         return native_batch_answer(turn, &batch);
     }

@@ -29,7 +29,7 @@ struct wire_worker {
     struct metrics_worker *metrics;
     struct arena *arena; /* scratch for one read; reset by the adapter at the start of feed */
     void *scratch;       /* wire_scratch: plans and requests of one read, shared by adapters */
-    const struct access_table *tokens; /* wire/access.c: those in force when a peer last showed one */
+    const struct access_table *tokens; /* those in force when a peer last showed one */
 };
 
 struct wire_peer {

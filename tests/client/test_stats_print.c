@@ -36,7 +36,8 @@ Test(stats_print, json)
                  "{\"name\":\"a_total\",\"type\":\"counter\",\"labels\":{\"limit\":\"\","
                  "\"outcome\":\"refused\"},\"value\":0},"
                  "{\"name\":\"b\",\"type\":\"gauge\",\"labels\":{},\"value\":1796062915.597194587},"
-                 "{\"name\":\"c_seconds_bucket\",\"type\":\"histogram\",\"labels\":{\"le\":\"+Inf\"},"
+                 "{\"name\":\"c_seconds_bucket\",\"type\":\"histogram\",\"labels\":{"
+                 "\"le\":\"+Inf\"},"
                  "\"value\":12}]\n");
     buf_clear(&out);
     stats_print_json(&out, slice_text(""));

@@ -1,6 +1,6 @@
 /* links: sluice_persist sluice_engine */
-/* Any bytes as a state file, and as the payload of a block behind its checksum: the blocks of a base
- * or a journal, a seal, a description of limits. Refused or read, never more. */
+/* Any bytes as a state file, and as the payload of a block behind its checksum: the blocks of a
+ * base or a journal, a seal, a description of limits. Refused or read, never more. */
 #include "engine/engine_describe.h"
 #include "persist/format.h"
 #include "store/door_in.h"
