@@ -1,13 +1,12 @@
 /* sluiced: the wiring. Everything is made in order, run, and given back in reverse. */
 #include "base/clock.h"
 #include "control.h"
-#include "net/listener.h"
 #include "notify.h"
 #include "operator.h"
+#include "ports.h"
 
 #include <signal.h>
 #include <stdio.h>
-#include <time.h>
 
 struct sluiced {
     struct config config;
@@ -17,9 +16,7 @@ struct sluiced {
     struct store *store;
     struct engine *engine;
     uv_loop_t loop;
-    struct inherit inherit;
-    struct listener listeners[CONFIG_LISTENS];
-    uint32_t listening;
+    struct ports ports;
     struct worker_pool *workers;
     struct watch watch;
     struct secrets secrets;
@@ -82,29 +79,6 @@ static enum status make_engine(struct sluiced *self)
     return status;
 }
 
-static enum status open_listeners(struct sluiced *self)
-{
-    enum listener_manner manner = !self->state.open     ? LISTENER_ALONE
-                                  : self->state.waiting ? LISTENER_BESIDE
-                                                        : LISTENER_FIRST;
-    for (uint32_t i = 0; i < self->config.listen_count; i++) {
-        const struct config_listen *listen = &self->config.listens[i];
-        const char *why = "";
-        enum status status = listen->shares < i
-                                 ? listener_share(&self->listeners[i], listen->protocol,
-                                                  &self->listeners[listen->shares])
-                                 : listener_open(&self->listeners[i], listen->protocol,
-                                                 &listen->address, manner, &self->inherit,
-                                                 &why);
-        if (status != STATUS_OK) {
-            complain(listen->text, why);
-            return status;
-        }
-        self->listening++;
-    }
-    return STATUS_OK;
-}
-
 static enum status start_workers(struct sluiced *self)
 {
     self->wire.allow_changes = self->config.allow_changes;
@@ -115,35 +89,22 @@ static enum status start_workers(struct sluiced *self)
                                    .max_connections = self->config.max_connections,
                                    .timeouts = {.request_ns = self->config.request_timeout_ns,
                                                 .idle_ns = self->config.idle_timeout_ns},
+                                   .admin = ports_have_admin(&self->ports),
                                    .wire = &self->wire,
                                    .engine = self->engine,
                                    .metrics = self->metrics};
-    for (uint32_t i = 0; i < self->listening; i++) {
-        config.admin = config.admin || self->listeners[i].admin;
-    }
     enum status status = worker_pool_create(&config, &self->workers);
     if (status != STATUS_OK) {
         complain("workers", status_text(status));
         return status;
     }
-    struct metrics_worker *metrics = metrics_worker(self->metrics, self->config.workers);
-    for (uint32_t i = 0; i < self->listening && status == STATUS_OK; i++) {
-        self->listeners[i].tls = self->secrets.tls;
-        status = listener_start(&self->listeners[i], &self->loop, self->workers, metrics);
-    }
-    return status;
+    return ports_start(&self->ports, &self->loop, self->workers,
+                       metrics_worker(self->metrics, self->config.workers), &self->secrets);
 }
 
 static void say_ready(struct sluiced *self)
 {
-    for (uint32_t i = 0; i < self->listening; i++) {
-        struct buf address;
-        buf_init(&address, 0);
-        address_append(&self->listeners[i].address, &address);
-        (void)printf("listening %s %.*s\n", self->listeners[i].protocol->name,
-                     (int)address.size, (const char *)address.data + address.start);
-        buf_deinit(&address);
-    }
+    ports_say(&self->ports);
     (void)printf("ready\n");
     (void)fflush(stdout);
     LOG_EVENT(LOG_LEVEL_INFO, "ready", {"version", slice_text(SLUICE_VERSION)},
@@ -151,11 +112,8 @@ static void say_ready(struct sluiced *self)
     if (self->config.no_state) {
         log_event(LOG_LEVEL_INFO, "counters are in memory only: a restart forgets them", NULL, 0);
     }
-    for (uint32_t i = 0; i < self->listening; i++) {
-        if (!address_is_local(&self->listeners[i].address)) {
-            secrets_warn(&self->secrets);
-            break;
-        }
+    if (ports_are_public(&self->ports)) {
+        secrets_warn(&self->secrets);
     }
     notify_ready();
 }
@@ -185,10 +143,7 @@ static enum status start(struct sluiced *self)
         status = state_open(&self->state, &self->config);
     }
     if (status == STATUS_OK) {
-        status = inherit_init(&self->inherit);
-    }
-    if (status == STATUS_OK) {
-        status = open_listeners(self);
+        status = ports_open(&self->ports, &self->config, &self->state);
     }
     if (status == STATUS_OK && self->state.waiting) {
         status = control_try_limits(&self->config);
@@ -198,6 +153,7 @@ static enum status start(struct sluiced *self)
         status = STATUS_UNAVAILABLE;
     }
     if (status == STATUS_OK) {
+        ports_settle(&self->ports);
         status = make_counters(self);
     }
     if (status == STATUS_OK) {
@@ -207,37 +163,16 @@ static enum status start(struct sluiced *self)
         make_control(self);
         status = start_workers(self);
     }
-    if (inherit_deinit(&self->inherit) > 0) {
-        log_event(LOG_LEVEL_WARN, "sockets were handed over that no --listen asks for", NULL, 0);
-    }
     return status;
-}
-
-/* Another daemon listens beside this one. Who was on the way here while connections were turned to
- * it is still taken, and gets the time to ask. */
-static void hand_over(struct sluiced *self)
-{
-    struct timespec pause = {.tv_nsec = 5 * CLOCK_NS_PER_MS};
-    for (uint32_t i = 0; i < self->listening; i++) {
-        listener_turn_away(&self->listeners[i]);
-    }
-    for (int turn = 0; turn < 10; turn++) {
-        for (uint32_t i = 0; i < self->listening; i++) {
-            listener_drain(&self->listeners[i]);
-        }
-        (void)nanosleep(&pause, NULL);
-    }
 }
 
 /* False: the state could not be written. */
 static bool stop(struct sluiced *self)
 {
     if (state_has_successor(&self->state)) {
-        hand_over(self);
+        ports_hand_over(&self->ports);
     }
-    for (uint32_t i = self->listening; i > 0; i--) {
-        listener_close(&self->listeners[i - 1]);
-    }
+    ports_close(&self->ports);
     worker_pool_destroy(&self->workers,
                         (uint64_t)(self->config.shutdown_timeout_ns / CLOCK_NS_PER_MS));
     bool kept = state_stop(&self->state);

@@ -136,6 +136,11 @@ enum status listener_start(struct listener *listener, uv_loop_t *loop, struct wo
                                                                             : STATUS_IO;
 }
 
+void listener_settle(struct listener *listener)
+{
+    listener_bind_settle(&listener->address, &listener->file);
+}
+
 void listener_turn_away(struct listener *listener)
 {
     if (listener->started && !listener->address.is_unix) {

@@ -8,6 +8,7 @@
 
 #define LISTENER_BACKLOG 4096
 #define ASIDE ".next"
+#define BEFORE ".before"
 
 enum status listener_bind_fail(const char **why, int number)
 {
@@ -84,26 +85,42 @@ static enum status note_file(const char *path, struct listener_bind_file *file, 
     return STATUS_OK;
 }
 
+/* PATH with something behind it; false: too long. */
+static bool name_beside(const struct address *address, const char *more, struct address *out)
+{
+    struct sockaddr_un *name = (struct sockaddr_un *)&out->bytes;
+    *out = *address;
+    int size = snprintf(name->sun_path, sizeof(name->sun_path), "%s%s", path_of(address), more);
+    out->size = (socklen_t)sizeof(*name);
+    return size > 0 && (size_t)size < sizeof(name->sun_path);
+}
+
 /* Bound and listening under another name first, so that at each moment somebody answers. */
 static enum status bind_in_place(const struct address *address, int fd,
                                  struct listener_bind_file *file, const char **why)
 {
-    struct address aside = *address;
-    struct sockaddr_un *name = (struct sockaddr_un *)&aside.bytes;
-    int size = snprintf(name->sun_path, sizeof(name->sun_path), "%s%s", path_of(address), ASIDE);
-    if (size < 0 || (size_t)size >= sizeof(name->sun_path)) {
+    struct address aside;
+    struct address before;
+    if (!name_beside(address, ASIDE, &aside) || !name_beside(address, BEFORE, &before)) {
         *why = "path too long for a hand-over";
         return STATUS_TOO_LARGE;
     }
-    aside.size = (socklen_t)sizeof(*name);
-    (void)unlink(name->sun_path);
+    (void)unlink(path_of(&aside));
+    (void)unlink(path_of(&before));
     if (bind_fd(fd, &aside) != 0 || listen(fd, LISTENER_BACKLOG) != 0) {
         return listener_bind_fail(why, errno);
     }
-    enum status status = note_file(name->sun_path, file, why);
-    if (status == STATUS_OK && rename(name->sun_path, path_of(address)) != 0) {
-        file->owned = false;
+    enum status status = note_file(path_of(&aside), file, why);
+    if (status == STATUS_OK) {
+        file->displaced = link(path_of(address), path_of(&before)) == 0;
+    }
+    if (status == STATUS_OK && rename(path_of(&aside), path_of(address)) != 0) {
         status = listener_bind_fail(why, errno);
+    }
+    if (status != STATUS_OK) {
+        (void)unlink(path_of(&aside));
+        (void)unlink(path_of(&before));
+        *file = (struct listener_bind_file){.owned = false};
     }
     return status;
 }
@@ -124,14 +141,27 @@ static enum status bind_unix(const struct address *address, int fd,
     return note_file(path_of(address), file, why);
 }
 
+void listener_bind_settle(const struct address *address, struct listener_bind_file *file)
+{
+    struct address before;
+    if (file->displaced && name_beside(address, BEFORE, &before)) {
+        (void)unlink(path_of(&before));
+    }
+    file->displaced = false;
+}
+
 void listener_bind_unlink(const struct address *address, struct listener_bind_file *file)
 {
     struct stat about;
-    if (file->owned && stat(path_of(address), &about) == 0 && about.st_dev == file->device &&
-        about.st_ino == file->inode) {
+    struct address before;
+    bool ours = file->owned && stat(path_of(address), &about) == 0 &&
+                about.st_dev == file->device && about.st_ino == file->inode;
+    if (ours && file->displaced && name_beside(address, BEFORE, &before)) {
+        (void)rename(path_of(&before), path_of(address));
+    } else if (ours) {
         (void)unlink(path_of(address));
     }
-    file->owned = false;
+    *file = (struct listener_bind_file){.owned = false};
 }
 
 /* ---- ports ---- */

@@ -15,6 +15,7 @@ enum listener_manner { LISTENER_ALONE, LISTENER_FIRST, LISTENER_BESIDE };
 /* The file of a Unix socket, to be removed by the one that made it. */
 struct listener_bind_file {
     bool owned;
+    bool displaced; /* another daemon's was there: it is kept aside until this one takes over */
     uint64_t device;
     uint64_t inode;
 };
@@ -24,7 +25,9 @@ STATUS_CHECKED enum status listener_bind_open(const struct address *address,
                                               enum listener_manner manner, int *fd,
                                               struct listener_bind_file *file, const char **why);
 
-/* Removes the file, unless another stands in its place. */
+/* The daemon before has left: its file is not needed any more. */
+void listener_bind_settle(const struct address *address, struct listener_bind_file *file);
+/* Removes the file, unless another stands in its place; what it displaced comes back. */
 void listener_bind_unlink(const struct address *address, struct listener_bind_file *file);
 
 /* From now on new connections go to the socket beside this one, where there is one. */

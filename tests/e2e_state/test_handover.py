@@ -104,6 +104,22 @@ def test_a_third_does_not_wait():
         daemon.stop()
 
 
+def test_one_that_gives_up_waiting_leaves_the_socket_to_the_first():
+    with State() as state:
+        daemon = state.start(limits=BIG, listen=('native=unix:@/socket',))
+        path = daemon.addresses[0]
+        second = subprocess.Popen([SLUICED, '--limits', daemon.limits, '--listen', f'native=unix:{path}', '--state-dir',
+                                   state.path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        time.sleep(0.3)
+        second.send_signal(signal.SIGTERM)
+        assert second.wait(10) == 0
+        second.stdout.close()
+        assert daemon.connect().ask('k', 'big')['allowed']
+        assert os.listdir(daemon.folder).count('socket.before') == 0
+        daemon.stop()
+        assert not os.path.exists(path)
+
+
 def test_bad_limits_are_told_before_waiting():
     with State() as state:
         daemon = state.start(limits=BIG)
