@@ -1,6 +1,7 @@
 /* sluiced: the wiring. Everything is made in order, run, and given back in reverse. */
 #include "base/clock.h"
 #include "control.h"
+#include "core.h"
 #include "notify.h"
 #include "operator.h"
 #include "ports.h"
@@ -25,60 +26,6 @@ struct sluiced {
     bool stopped; /* told to stop before it was ready */
 };
 
-static void complain(const char *what, const char *why)
-{
-    (void)fprintf(stderr, "sluiced: %s: %s\n", what, why);
-}
-
-static enum status make_counters(struct sluiced *self)
-{
-    struct store_config config = {.max_counters = self->config.max_counters,
-                                  .max_memory_bytes = self->config.max_memory_bytes,
-                                  .when_full = self->config.when_full};
-    hash_random_key(&config.key);
-    enum status status = state_read(&self->state, &config.key);
-    if (status != STATUS_OK) {
-        return status;
-    }
-    self->metrics = metrics_create(self->config.workers + 2);
-    self->store = store_create(&config);
-    if (self->metrics != NULL && self->store != NULL) {
-        return STATUS_OK;
-    }
-    complain("counters", status_text(STATUS_NO_MEMORY));
-    return STATUS_NO_MEMORY;
-}
-
-static enum status make_engine(struct sluiced *self)
-{
-    struct limits_file_report report;
-    struct engine_config config = {.store = self->store, .metrics = self->metrics};
-    limits_file_report_init(&report);
-    watch_add(&self->watch, self->config.limits);
-    watch_add(&self->watch, self->config.envoy_config);
-    enum status status = control_load_limits(&self->config, self->metrics, self->store,
-                                             &config.set, &report);
-    struct slice lines = buf_slice(&report.text);
-    if (status == STATUS_OK) {
-        control_log_lines(LOG_LEVEL_WARN, "limits accepted with a warning", lines);
-        const struct policy_set *set = config.set;
-        self->engine = engine_create(&config);
-        if (self->engine != NULL) {
-            status = state_start(&self->state, self->store, set);
-        } else {
-            policy_set_destroy(&config.set);
-            status = STATUS_NO_MEMORY;
-            complain(self->config.limits, status_text(status));
-        }
-    } else if (lines.size > 0) {
-        (void)fwrite(lines.data, 1, lines.size, stderr);
-    } else {
-        complain(self->config.limits, status_text(status));
-    }
-    limits_file_report_deinit(&report);
-    return status;
-}
-
 static enum status start_workers(struct sluiced *self)
 {
     self->wire.allow_changes = self->config.allow_changes;
@@ -95,7 +42,7 @@ static enum status start_workers(struct sluiced *self)
                                    .metrics = self->metrics};
     enum status status = worker_pool_create(&config, &self->workers);
     if (status != STATUS_OK) {
-        complain("workers", status_text(status));
+        (void)fprintf(stderr, "sluiced: workers: %s\n", status_text(status));
         return status;
     }
     return ports_start(&self->ports, &self->loop, self->workers,
@@ -154,10 +101,13 @@ static enum status start(struct sluiced *self)
     }
     if (status == STATUS_OK) {
         ports_settle(&self->ports);
-        status = make_counters(self);
+        status = core_make_store(&self->config, &self->state, &self->metrics, &self->store);
     }
     if (status == STATUS_OK) {
-        status = make_engine(self);
+        watch_add(&self->watch, self->config.limits);
+        watch_add(&self->watch, self->config.envoy_config);
+        status = core_make_engine(&self->config, &self->state, self->metrics, self->store,
+                                  &self->engine);
     }
     if (status == STATUS_OK) {
         make_control(self);
