@@ -1,132 +1,8 @@
 #include "store/decide.h"
 
+#include "store/decide_parts.h"
+
 #define FULL_RETRY_NS INT64_C(1000000000) /* a hint: room may come at any time */
-
-static bool is_log(const struct limiter_policy *policy)
-{
-    return policy->algorithm == LIMITER_SLIDING_LOG;
-}
-
-static enum store_verdict verdict_of(enum limiter_outcome outcome)
-{
-    switch (outcome) {
-    case LIMITER_ADMIT:
-        return STORE_ADMITTED;
-    case LIMITER_REFUSE:
-        return STORE_REFUSED;
-    case LIMITER_NEVER:
-        break;
-    }
-    return STORE_NEVER;
-}
-
-/* Writes an admission and keeps the instants at which house-keeping is due true: a report's
- * reset_after is when the counter becomes as if never used. An admission under the numbers that
- * the counter had before only moves that further away, and so leaves the segment's head alone. */
-static inline void charge(struct shard *shard, struct table_slot *slot,
-                          const struct store_item *item, const struct limiter_step *step,
-                          int64_t now_ns)
-{
-    bool fresh = slot->meta == 0;
-    bool same = !fresh && counter_policy(slot) == item->policy->id;
-    counter_apply(&shard->memory, slot, is_log(item->policy), step, item->policy->id,
-                  shard->generation);
-    shard_note_changed(shard, slot, !fresh && !same);
-    if (!same) {
-        struct table_key key = {.order = slot->order, .tag = slot->tag};
-        shard_note_due(shard, key, arith_add_ns(now_ns, item->report.reset_after_ns));
-    }
-}
-
-static inline void note_now(struct shard *shard, int64_t now_ns)
-{
-    if (now_ns > shard->latest_ns) {
-        shard->latest_ns = now_ns;
-    }
-}
-
-/* ---- one item ---- */
-
-static bool make_room_for_one(struct shard *shard, const struct store_item *item,
-                              struct table_key key, const struct limiter_step *step)
-{
-    return table_reserve(&shard->table, &shard->memory.pages, key, 1) &&
-           counter_reserve(&shard->memory, NULL, is_log(item->policy), step, 1);
-}
-
-static inline enum decide_result answer(struct store_item *item, bool exists,
-                                        enum limiter_outcome outcome)
-{
-    item->exists = exists;
-    item->verdict = verdict_of(outcome);
-    item->evicted = STORE_GONE;
-    return DECIDE_DONE;
-}
-
-/* Apart from decide_one, whose few values then all stay in registers. */
-static __attribute__((noinline)) enum decide_result
-decide_one_other(struct shard *shard, struct table_slot *slot, struct store_item *item,
-                 struct table_key key, int64_t now_ns)
-{
-    struct counter_view view;
-    const struct limiter_state *state = NULL;
-    const struct limiter_policy *held = item->policy;
-    struct limiter_step step;
-    if (slot != NULL) {
-        if (!shard_is_current(shard, slot)) {
-            return DECIDE_OTHERWISE;
-        }
-        counter_read(slot, &view);
-        state = &view.state;
-        held = &shard->policies->policies[counter_policy(slot)];
-    }
-    enum limiter_outcome outcome =
-        limiter_admit(item->policy, held, state, item->cost, now_ns, &step);
-    if (outcome == LIMITER_ADMIT && item->cost > 0) {
-        if (slot == NULL) {
-            if (shard->bounded || !make_room_for_one(shard, item, key, &step)) {
-                return DECIDE_OTHERWISE;
-            }
-            slot = table_insert(&shard->table, key);
-        } else if (!counter_reserve(&shard->memory, slot, is_log(item->policy), &step, 1)) {
-            return DECIDE_OTHERWISE;
-        }
-        limiter_report_admitted(item->policy, held, state, &step, item->cost, now_ns,
-                                &item->report);
-        charge(shard, slot, item, &step, now_ns);
-    } else {
-        limiter_report(item->policy, held, state, item->cost, outcome, now_ns, &item->report);
-    }
-    note_now(shard, now_ns);
-    return answer(item, state != NULL, outcome);
-}
-
-enum decide_result decide_one(struct shard *shard, const struct store_policies *policies,
-                              struct store_item *item, struct table_key key, int64_t now_ns)
-{
-    const struct limiter_policy *policy = item->policy;
-    struct table_slot *slot = table_find(&shard->table, key);
-    if (shard->policies != policies) {
-        return DECIDE_STALE;
-    }
-    /* Written by this generation, under the numbers of this request, in one word. */
-    uint32_t like = policy->id << COUNTER_POLICY_SHIFT | shard->generation | COUNTER_PLAIN;
-    if (slot != NULL && (slot->meta & ~(COUNTER_CHANGED | COUNTER_PINNED)) == like) {
-        struct limiter_state state = {.time_ns = slot->time_ns, .lo = slot->word};
-        struct limiter_state next;
-        if (limiter_admit_brief(policy, &state, item->cost, now_ns, &next, &item->report)) {
-            slot->time_ns = next.time_ns;
-            slot->word = next.lo;
-            slot->meta |= COUNTER_CHANGED;
-            shard_note_changed(shard, slot, false);
-            note_now(shard, now_ns);
-            return answer(item, true, LIMITER_ADMIT);
-        }
-    }
-    return decide_one_other(shard, slot, item, key, now_ns);
-}
-
-/* ---- several items ---- */
 
 static bool want(struct decide *decide, uint32_t item)
 {
@@ -186,7 +62,7 @@ static void follow(struct decide_work *work, const struct decide_work *earlier,
     }
     work->state_after = earlier->step.next;
     work->state_after.log = NULL;
-    if (is_log(policy)) {
+    if (decide_parts_is_log(policy)) {
         const struct limiter_state *state = earlier->state;
         overlay_log(&work->overlay, state == NULL ? NULL : state->log, &earlier->step);
         work->state_after.log = &work->overlay.log;
@@ -237,7 +113,7 @@ static void look_at(struct decide *decide, uint32_t index)
     work->charged = work->outcome == LIMITER_ADMIT && item->cost > 0;
     work->creates = work->charged && !work->made;
     work->made = work->made || work->charged;
-    if (work->charged && is_log(item->policy)) {
+    if (work->charged && decide_parts_is_log(item->policy)) {
         uint32_t drop = work->step.log_drop;
         work->step.log_drop = drop > work->dropped ? drop - work->dropped : 0;
         work->dropped = drop > work->dropped ? drop : work->dropped;
@@ -253,7 +129,7 @@ bool decide_look(struct decide *decide)
     decide->creates = 0;
     for (uint32_t i = 0; i < decide->count; i++) {
         look_at(decide, i);
-        note_now(decide->work[i].shard, decide->now_ns);
+        decide_parts_note_now(decide->work[i].shard, decide->now_ns);
     }
     return true;
 }
@@ -343,7 +219,8 @@ bool decide_reserve(struct decide *decide)
                 continue;
             }
             struct table_slot *slot = table_find(&work->shard->table, work->key);
-            if (!counter_reserve(&work->shard->memory, slot, is_log(item->policy), &work->step,
+            if (!counter_reserve(&work->shard->memory, slot,
+                                 decide_parts_is_log(item->policy), &work->step,
                                  decide->count)) {
                 return want(decide, i);
             }
@@ -365,7 +242,7 @@ static void report_item(struct decide *decide, uint32_t index)
     const struct decide_work *work = &decide->work[index];
     struct store_item *item = &decide->items[index];
     int64_t now_ns = decide->now_ns;
-    item->verdict = work->full ? STORE_FULL : verdict_of(work->outcome);
+    item->verdict = work->full ? STORE_FULL : decide_parts_verdict(work->outcome);
     if (work->full) {
         report_full(item, now_ns, &item->report);
     } else if (decide->allowed && work->outcome == LIMITER_ADMIT) {
@@ -404,7 +281,7 @@ uint32_t decide_finish(struct decide *decide)
             work->shard->told++;
             made++;
         }
-        charge(work->shard, slot, &decide->items[i], &work->step, decide->now_ns);
+        decide_parts_charge(work->shard, slot, &decide->items[i], &work->step, decide->now_ns);
     }
     return made;
 }
@@ -434,7 +311,7 @@ static bool prepare_refund(struct decide *decide, uint32_t index)
     struct decide_work *work = &decide->work[index];
     struct table_slot *slot = table_find(&work->shard->table, work->key);
     decide->items[index].exists = slot != NULL;
-    note_now(work->shard, decide->now_ns);
+    decide_parts_note_now(work->shard, decide->now_ns);
     if (slot == NULL) {
         return true;
     }
@@ -442,7 +319,8 @@ static bool prepare_refund(struct decide *decide, uint32_t index)
     const struct limiter_policy *held = shard_held(work->shard, slot);
     return !limiter_refund(held, &work->view.state, decide->items[index].cost, decide->now_ns,
                            &work->step) ||
-           counter_reserve(&work->shard->memory, slot, is_log(held), &work->step, decide->count);
+           counter_reserve(&work->shard->memory, slot, decide_parts_is_log(held), &work->step,
+                           decide->count);
 }
 
 static void refund_item(struct decide *decide, uint32_t index)
@@ -457,7 +335,7 @@ static void refund_item(struct decide *decide, uint32_t index)
     const struct limiter_policy *held = shard_held(shard, slot);
     if (limiter_refund(held, &work->view.state, decide->items[index].cost, decide->now_ns,
                        &work->step)) {
-        counter_apply(&shard->memory, slot, is_log(held), &work->step, held->id,
+        counter_apply(&shard->memory, slot, decide_parts_is_log(held), &work->step, held->id,
                       shard->generation);
         shard_note_changed(shard, slot, true);
         counter_read(slot, &work->view);
@@ -489,7 +367,7 @@ static bool reset_item(struct decide *decide, uint32_t index)
     struct decide_work *work = &decide->work[index];
     struct table_slot *slot = table_find(&work->shard->table, work->key);
     decide->items[index].exists = slot != NULL;
-    note_now(work->shard, decide->now_ns);
+    decide_parts_note_now(work->shard, decide->now_ns);
     if (slot == NULL) {
         return false;
     }
