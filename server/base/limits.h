@@ -74,7 +74,7 @@
 #define LIMITS_TOKEN_BYTES_MAX 1024           /* that a peer may show */
 #define LIMITS_TOKENS_FILE_BYTES_MAX (1024u * 1024)
 
-#define LIMITS_WORKERS_MAX 256                /* threads that decide, the admin one included */
+#define LIMITS_WORKERS_MAX 257                /* threads that decide: 256, and the admin thread */
 #define LIMITS_ADMIN_CONNECTIONS_MAX 32
 #define LIMITS_SNAPSHOT_INTERVAL_NS_MAX (INT64_C(3600) * 1000000000)
 #define LIMITS_METRIC_LIMITS_MAX (1u << 18)   /* limit names counted apart, over all reloads */
