@@ -240,7 +240,16 @@ static enum status put_block(struct loading *loading, struct load_hand *hand,
                : status;
 }
 
-/* A base holds each counter once, so its blocks may come in any order. */
+/* A base holds each counter once, so its blocks may come in any order. Neighbours belong to one
+ * shard, whose lock threads would wait for: so each thread works on a part of its own. */
+static uint32_t spread(uint32_t job, uint32_t jobs)
+{
+    uint32_t parts = load_crew_size(jobs);
+    uint32_t part = job % parts;
+    uint32_t longer = jobs % parts; /* parts that have one more */
+    return part * (jobs / parts) + (part < longer ? part : longer) + job / parts;
+}
+
 static enum status put_base_block(void *context, uint32_t worker, uint32_t job)
 {
     struct loading *loading = context;
@@ -250,7 +259,7 @@ static enum status put_base_block(void *context, uint32_t worker, uint32_t job)
         .kind = file->kind, .number = file->number, .state_id = loading->load->state_id};
     struct format_block block;
     if (!format_get_block(hand->codec, &preamble, slice_make(file->bytes, file->size),
-                          file->places[job], &block)) {
+                          file->places[spread(job, file->place_count)], &block)) {
         return spoil(hand, file, "has a block that cannot be unpacked");
     }
     return put_block(loading, hand, file, &block);
