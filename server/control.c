@@ -343,6 +343,24 @@ enum status control_start(struct control *control)
     return status;
 }
 
+/* libuv gives a signal back to what it does by default, and a second one would kill a daemon that
+ * still writes its state. So from here on they do nothing: the stop is under way, and bounded. */
+static void control_close_signals(struct control *control)
+{
+    sigset_t ours;
+    sigset_t before;
+    (void)sigemptyset(&ours);
+    for (size_t i = 0; i < CONTROL_SIGNALS; i++) {
+        (void)sigaddset(&ours, control_numbers[i]);
+    }
+    (void)pthread_sigmask(SIG_BLOCK, &ours, &before);
+    for (size_t i = 0; i < CONTROL_SIGNALS; i++) {
+        uv_close((uv_handle_t *)&control->signals[i], NULL);
+        (void)signal(control_numbers[i], SIG_IGN);
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 void control_stop(struct control *control)
 {
     control_open(control, false);
@@ -354,9 +372,7 @@ void control_stop(struct control *control)
     }
     watch_stop(control->watch);
     uv_close((uv_handle_t *)&control->wake, NULL);
-    for (size_t i = 0; i < CONTROL_SIGNALS; i++) {
-        uv_close((uv_handle_t *)&control->signals[i], NULL);
-    }
+    control_close_signals(control);
     uv_close((uv_handle_t *)&control->sweep, NULL);
     uv_close((uv_handle_t *)&control->reminder, NULL);
     if (control->waiting != NULL) {

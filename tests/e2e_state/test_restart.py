@@ -38,6 +38,22 @@ def test_stops_and_crashes():
         daemon.stop()
 
 
+def test_a_second_signal_does_not_kill_what_writes_its_state():
+    for second in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
+        with State() as state:
+            daemon = state.start()
+            use_up(daemon.connect(), 'a')
+            daemon.process.send_signal(signal.SIGTERM)
+            assert daemon.wait_for_log('event=stopping')
+            while daemon.process.poll() is None:
+                daemon.process.send_signal(second)
+                time.sleep(0.005)
+            assert daemon.process.returncode == 0, (second, daemon.process.returncode)
+            daemon = state.start()
+            assert daemon.connect().ask('a', 'fixed', cost=0)['remaining'] == 0
+            daemon.stop()
+
+
 def test_a_reset_and_a_refund_outlive_a_crash():
     with State() as state:
         daemon = state.start()
