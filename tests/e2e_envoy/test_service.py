@@ -74,7 +74,8 @@ def test_a_bad_start_says_where():
     daemon = Daemon(LIMITS, listen=['native=127.0.0.1:0'])
     bad = folder(**{'c.yaml': 'domain: c\ndescriptors:\n  - {key: k, rate_limit: {unit: eon}}\n',
                     'd.yaml': 'domain: c\n'})
-    run = subprocess.run([SLUICED, '--limits', daemon.limits, '--envoy-config', bad], capture_output=True, text=True, timeout=20)
+    run = subprocess.run([SLUICED, '--limits', daemon.limits, '--envoy-config', bad, '--no-state', '--listen', 'native=127.0.0.1:0'],
+                         capture_output=True, text=True, timeout=20)
     assert run.returncode == 1, run
     assert 'c.yaml:3:33: unit: "eon" is none' in run.stderr and 'd.yaml:1:9: domain "c" stands' in run.stderr, run.stderr
     run = subprocess.run([SLUICED, '--limits', daemon.limits, '--envoy-semantics', 'loose'], capture_output=True, text=True, timeout=20)
