@@ -330,12 +330,11 @@ enum status text_parse_time_ns(struct slice text, int64_t *out)
         at_s++;
         decimals -= CLOCK_NS_PER_S;
     }
-    int64_t ns;
-    if (__builtin_mul_overflow(at_s, CLOCK_NS_PER_S, &ns) ||
-        __builtin_add_overflow(ns, decimals, &ns)) {
-        return STATUS_INVALID;
+    if (__builtin_mul_overflow(at_s, CLOCK_NS_PER_S, out) ||
+        __builtin_add_overflow(*out, decimals, out)) {
+        *out = at_s < 0 ? INT64_MIN : INT64_MAX;
+        return STATUS_TOO_LARGE;
     }
-    *out = ns;
     return STATUS_OK;
 }
 

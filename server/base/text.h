@@ -27,8 +27,9 @@ void text_append_duration(struct buf *out, int64_t ns);
 STATUS_CHECKED enum status text_parse_size(struct slice text, uint64_t *out);
 
 /* RFC 3339 with a zone and up to 9 decimals -> ns since the epoch. STATUS_INVALID otherwise
- * (a date alone, a local time, 30 February, outside what 64 bits of ns hold: 1677 … 2262). A leap
- * second (60, at the end of a UTC day) counts as the next second's start. */
+ * (a date alone, a local time, 30 February), which stores nothing. Outside what 64 bits of ns hold
+ * (1677 … 2262): STATUS_TOO_LARGE and the nearest instant that they do. A leap second (60, at the
+ * end of a UTC day) counts as the next second's start. */
 STATUS_CHECKED enum status text_parse_time_ns(struct slice text, int64_t *out);
 /* "2026-01-01T00:00:00Z", with decimals only when there are any. */
 void text_append_time(struct buf *out, int64_t ns);

@@ -189,7 +189,9 @@ bool limits_file_read_time(struct limits_file_build *build, const struct yaml_tr
                                &text)) {
         return false;
     }
-    if (text_parse_time_ns(text, out) == STATUS_OK) {
+    /* 9999-12-31T23:59:59Z is how people write "never": the last instant serves as well. */
+    enum status status = text_parse_time_ns(text, out);
+    if (status == STATUS_OK || status == STATUS_TOO_LARGE) {
         return true;
     }
     LIMITS_FILE_BUILD_ERROR(build, node,

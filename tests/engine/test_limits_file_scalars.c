@@ -188,6 +188,7 @@ Test(limits_file_scalars, times)
         {"2030-01-01T00:00:00Z", NULL},
         {"\"2030-01-01T00:00:00+02:00\"", NULL},
         {"2030-01-01T00:00:00.5-07:00", NULL},
+        {"9999-12-31T23:59:59Z", NULL},
         {"2030-01-01", "override: until: \"2030-01-01\"" NO_INSTANT},
         {"2030-01-01T00:00:00", "override: until: \"2030-01-01T00:00:00\"" NO_INSTANT},
         {"2030-02-30T00:00:00Z", "override: until: \"2030-02-30T00:00:00Z\"" NO_INSTANT},
@@ -199,9 +200,23 @@ Test(limits_file_scalars, times)
 
 Test(limits_file_scalars, an_until_in_the_past_is_a_warning)
 {
-    char *text = limits_text_with(WITH_OVERRIDE, "2030-01", "2026-01");
-    limits_text_accepted(text, "l.yaml:8:14: warning: limit \"a\": override: until lies in the "
-                               "past: it matches nothing any more\n");
+    static const char *const past[] = {"2026-01", "0001-01"};
+    for (size_t i = 0; i < sizeof(past) / sizeof(past[0]); i++) {
+        char *text = limits_text_with(WITH_OVERRIDE, "2030-01", past[i]);
+        limits_text_accepted(text, "l.yaml:8:14: warning: limit \"a\": override: until lies in the "
+                                   "past: it matches nothing any more\n");
+        free(text);
+    }
+}
+
+Test(limits_file_scalars, an_until_beyond_2262_never_ends)
+{
+    char *text = limits_text_with(WITH_OVERRIDE, "2030-01", "9999-01");
+    struct policy_set *set = limits_text_set(text);
+    const struct policy_limit *limit = limits_text_limit(set, "a");
+    cr_assert_eq(limit->override_count, 1);
+    cr_expect_eq(limit->overrides[0].until_ns, INT64_MAX);
+    policy_set_destroy(&set);
     free(text);
 }
 
