@@ -1,5 +1,7 @@
 #include "config_options.h"
 
+#include <string.h>
+
 static const struct options_spec config_options_specs[] = {
     {.name = "limits",
      .argument = "FILE",
@@ -167,11 +169,16 @@ const struct options_command config_options = {
     .spec_count = sizeof(config_options_specs) / sizeof(config_options_specs[0]),
 };
 
+/* --config and those behind it say where settings come from, or what to print: no settings. */
 const struct options_spec *config_options_find(struct slice name)
 {
     for (uint32_t i = 0; i < config_options.spec_count; i++) {
-        if (slice_equal_text(name, config_options.specs[i].name)) {
-            return &config_options.specs[i];
+        const struct options_spec *spec = &config_options.specs[i];
+        if (strcmp(spec->name, "config") == 0) {
+            break;
+        }
+        if (slice_equal_text(name, spec->name)) {
+            return spec;
         }
     }
     return NULL;

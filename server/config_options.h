@@ -7,7 +7,7 @@
 
 extern const struct options_command config_options;
 
-/* The option of that name, or NULL. */
+/* The option of that name, if it may stand in a file or in the environment too, else NULL. */
 const struct options_spec *config_options_find(struct slice name);
 
 #endif

@@ -88,6 +88,8 @@ def test_mistakes_in_the_environment_and_the_file():
     expect(2, [f'{bad}:2', 'workers', '"many"'], '--config', bad)
     unknown = write('unknown.yaml', 'wrokers: 2\n')
     expect(2, [f'{unknown}:1:1', 'wrokers'], '--config', unknown)
+    for name in ('config', 'help', 'version'):
+        expect(2, [':1:1', f'"{name}"'], '--config', write('no-setting.yaml', f'{name}: x\n'))
     expect(2, [':2:1', 'twice'], '--config', write('twice.yaml', 'workers: 2\nworkers: 3\n'))
     expect(2, [':1:10'], '--config', write('list.yaml', 'workers: [2, 3]\n'))
     expect(2, [':1:'], '--config', write('broken.yaml', 'workers: "2\n'))
