@@ -163,6 +163,9 @@ int main(int argc, char **argv)
     log_setup(self.config.log_level, self.config.log_json);
     config_raise_files(&self.config);
     (void)signal(SIGPIPE, SIG_IGN);
+    /* Until control_start, which is after a hand-over's wait: nothing to read again or to write. */
+    (void)signal(SIGHUP, SIG_IGN);
+    (void)signal(SIGUSR1, SIG_IGN);
     (void)uv_loop_init(&self.loop);
     int code = start(&self) == STATUS_OK ? run(&self) : self.stopped ? 0 : 1;
     code = stop(&self) ? code : 1;

@@ -104,6 +104,24 @@ def test_a_third_does_not_wait():
         daemon.stop()
 
 
+def test_one_that_waits_outlives_what_says_reload_and_snapshot():
+    with State() as state:
+        daemon = state.start(limits=BIG)
+        second = subprocess.Popen([SLUICED, '--limits', daemon.limits, '--listen', 'native=127.0.0.1:0', '--state-dir',
+                                   state.path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        time.sleep(0.3)
+        for number in (signal.SIGHUP, signal.SIGUSR1):
+            second.send_signal(number)
+            time.sleep(0.1)
+            assert second.poll() is None, (number, second.returncode)
+        daemon.stop()
+        wait_for_ready(second)
+        second.send_signal(signal.SIGHUP)
+        second.send_signal(signal.SIGTERM)
+        assert second.wait(10) == 0
+        second.stdout.close()
+
+
 def test_one_that_gives_up_waiting_leaves_the_socket_to_the_first():
     with State() as state:
         daemon = state.start(limits=BIG, listen=('native=unix:@/socket',))
