@@ -146,15 +146,17 @@ static void close_handle(uv_handle_t *handle, void *unused)
     }
 }
 
-/* What was due and never sent is missing as much as what was sent and never answered. */
+/* What was due and never sent is missing as much as what was sent and never answered. A run by time
+ * that ends before its time misses the next one at least. */
 static void count_unsent(struct bench_worker *worker)
 {
     struct bench_result *result = &worker->result;
     uint64_t unsent = worker->left == UINT64_MAX ? 0 : worker->left;
     struct bench_worker_turn turn;
-    if (worker->config.rate > 0) {
-        unsent = 0;
-        while (bench_worker_turn(worker, now_ns(), &turn)) {
+    if (worker->config.rate > 0 && worker->left == UINT64_MAX) {
+        int64_t now = now_ns();
+        int64_t next = due_ns(worker, worker->due_index);
+        while (bench_worker_turn(worker, now > next ? now : next, &turn)) {
             unsent += turn.questions;
         }
     }

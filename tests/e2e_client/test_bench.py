@@ -117,6 +117,13 @@ for how in ('kill', 'stop'):
     code, seen, err = bench('--requests', '100000000', '--warmup', '0s', '--in-flight', '8', server=fresh.url)
     checks.that(f'daemon {how}', code == 1 and seen['missing'] > 0 and seen['wrong'] == 0 and 'missing' in err
                 and seen['requests'] + seen['missing'] == 100000000, (code, seen, err))
+# So it is between two questions of an open loop, when none is on its way.
+for how, *much in (('kill', '--duration', '1s'), ('stop', '--duration', '1s'), ('kill', '--requests', '10')):
+    fresh = Daemon()
+    threading.Timer(.35, getattr(fresh, how)).start()
+    code, seen, err = bench('--rate', '10', '--warmup', '0s', '--connections', '2', *much, server=fresh.url)
+    checks.that(f'daemon {how}, open loop, {much}', code == 1 and seen['missing'] > 0 and 'missing' in err
+                and (much[0] == '--duration' or seen['requests'] + seen['missing'] == 10), (code, seen, err))
 
 
 def varint(number):
