@@ -1,5 +1,7 @@
 """Starting and stopping: options from three places, ready lines, exit codes, one sentence for each mistake."""
+import atexit
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -14,6 +16,10 @@ routes:
 '''
 FOLDER = tempfile.mkdtemp(prefix='sluice-e2e-')
 FILE = os.path.join(FOLDER, 'limits.yaml')
+
+# A start without --state-dir keeps its state here, not where this machine's own daemon may.
+os.environ['STATE_DIRECTORY'] = tempfile.mkdtemp(prefix='sluice-start-')
+atexit.register(shutil.rmtree, os.environ['STATE_DIRECTORY'], True)
 
 
 def write(name, content):
